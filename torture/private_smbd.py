@@ -170,7 +170,7 @@ class PrivateSmbd:
     shares          a list of Share
     users           a list of User; the default is one, nt with password nt
     port            the TCP port; None: a free one, chosen at start()
-    address         the address to listen on
+    address         the address to listen on; 0.0.0.0 means all
     global_options  added to (or instead of) the settings in [global]
     modules         module files (*.so) added to smbd's own; default: the
                     built bin/ntvfs.so, when some share uses ntvfs
@@ -487,8 +487,6 @@ class PrivateSmbd:
             'workgroup': 'NTVFS',
             'server string': 'private smbd',
             'smb ports': self.port,
-            'bind interfaces only': 'yes',
-            'interfaces': self._interfaces(),
             'disable netbios': 'yes',
             'private dir': self.file('private'),
             'passdb backend': 'tdbsam:' + self.file('private', 'passdb.tdb'),
@@ -507,6 +505,9 @@ class PrivateSmbd:
             'usershare max shares': '0',
             'map to guest': 'never',
         }
+        if self.address != '0.0.0.0':
+            settings['bind interfaces only'] = 'yes'
+            settings['interfaces'] = self.address + '/32'
         settings.update(self.global_options)
         text = '[global]\n' + self._section(settings)
         for share in self.shares:
@@ -514,11 +515,6 @@ class PrivateSmbd:
             options.update(share.options)
             text += '\n[%s]\n' % share.name + self._section(options)
         return text
-
-    def _interfaces(self):
-        if self.address == '0.0.0.0':
-            return '0.0.0.0/0'
-        return self.address + ('/8' if self.address == '127.0.0.1' else '/32')
 
     @staticmethod
     def _section(settings):
