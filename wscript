@@ -104,8 +104,14 @@ def build(bld):
 
 
 def link_programs(bld):
-    """Make bin/NAME a link to every built program, bin/tests/ to tests."""
-    bin_folder = os.path.join(bld.path.abspath(), 'bin')
+    """Make bin/NAME a link to every built program, bin/tests/ to tests.
+
+    For another build folder than build (configure --out) bin lies in it.
+    """
+    top_folder = bld.path.abspath()
+    if bld.bldnode.abspath() != os.path.join(top_folder, out):
+        top_folder = bld.bldnode.abspath()
+    bin_folder = os.path.join(top_folder, 'bin')
     os.makedirs(os.path.join(bin_folder, 'tests'), exist_ok=True)
     for group in bld.groups:
         for generator in group:
