@@ -85,6 +85,14 @@ struct ntvfs_name_cache_config {
 	/* What ntvfs_stamps_are_exact() said of the share's file system. */
 	bool exact_stamps;
 
+	/* Without exact stamps: how old a stamp must be before a change made
+	   now is sure to get another one. 0 means the default of 20. A stamp
+	   of a whole second, which file systems that know no fractions give,
+	   must be 2 seconds older than that. Ages are told by this machine's
+	   clock: where another machine's clock stamps the directories, add the
+	   largest difference between the two. */
+	uint32_t coarse_milliseconds;
+
 	/* See "unproven" above; also never shorter than twenty times what the
 	   last reading took, so that readings of a huge directory cannot eat
 	   more than a twentieth of the time. 1,000 is a good value. */
