@@ -278,8 +278,9 @@ class PrivateSmbd:
         argv = [program, *arguments]
         pid = self.pid()
         if pid is not None:
-            argv = ['nsenter', '--mount=/proc/%d/ns/mnt' % pid,
-                    '--wd=/', '--', *argv]
+            # Its root as well as its mounts: this may run in a chroot.
+            argv = ['nsenter', '--target', str(pid), '--mount', '--root',
+                    '--wd', '--', *argv]
         keywords.setdefault('stdout', subprocess.PIPE)
         keywords.setdefault('stderr', subprocess.STDOUT)
         keywords.setdefault('timeout', 60)
