@@ -123,6 +123,33 @@ class CheckTest(unittest.TestCase):
     def test_python_does_not_load(self):
         self.assertEqual(self.python('import nonesuch\n'), (0, 1, 0))
 
+    def counting(self, text):
+        path = self.script(text)
+        run_checks.program_that_counts(self.checks, 'it', [path], 'again', 30)
+        return tuple(self.checks.counts[k]
+                     for k in ('passed', 'failed', 'skipped'))
+
+    def test_counting_program(self):
+        self.assertEqual(self.counting(
+            'echo "FAILED  a.b"; echo "    why"; echo "    rerun: x a.b";'
+            'echo "unexpected error: c"; echo "unexpected pass: d (e)";'
+            'echo "skip f: g"; echo "known failure h: i";'
+            'echo 7 passed, 2 failed, 5 skipped; exit 1'), (7, 2, 5))
+        self.assertEqual([f[1:] for f in self.checks.failures],
+                         [('a.b', 'why', 'x a.b'), ('c', 'error', 'again')])
+        self.assertEqual([s[1:4:2] for s in self.checks.skips],
+                         [('f', 1), ('h', 1), ('it', 3)])
+
+    def test_counting_program_dies(self):
+        self.assertEqual(self.counting('echo hello; exit 2'), (0, 1, 0))
+        self.assertIn('hello', self.checks.failures[0][2])
+
+    def test_counting_program_hides_a_failure(self):
+        self.assertEqual(self.counting(
+            'echo 7 passed, 1 failed, 0 skipped; exit 1'), (7, 1, 0))
+        self.assertEqual(self.counting(
+            'echo 7 passed, 0 failed, 0 skipped; exit 1'), (14, 2, 0))
+
     def test_closing_line(self):
         self.checks.passed(3)
         self.checks.failed('x', 'y', 'z')
