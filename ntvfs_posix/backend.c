@@ -1,0 +1,143 @@
+/*
+ * The posix backend: making one, and its table of operations.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include <errno.h>
+#include <sys/stat.h>
+#include "ntvfs_posix/private.h"
+#include "ntvfs_posix/stream_files.h"
+#include "ntvfs_posix/xattr_tdb.h"
+
+#define PROBE_XATTR "user.ntvfs.probe"
+
+/* How many files' complaints are remembered, to report each once. */
+#define COMPLAINTS 4096
+
+static const struct ntvfs_backend_ops posix_ops = {
+	.name = "posix",
+	.get_attributes = ntvfs_posix_get_attributes,
+	.set_attributes = ntvfs_posix_set_attributes,
+	.note_change = ntvfs_posix_note_change,
+	.get_security_descriptor = ntvfs_posix_get_security_descriptor,
+	.set_security_descriptor = ntvfs_posix_set_security_descriptor,
+	.list_eas = ntvfs_posix_list_eas,
+	.get_ea = ntvfs_posix_get_ea,
+	.set_ea = ntvfs_posix_set_ea,
+	.list_streams = ntvfs_posix_list_streams,
+	.open_stream = ntvfs_posix_open_stream,
+	.read_stream = ntvfs_posix_read_stream,
+	.write_stream = ntvfs_posix_write_stream,
+	.truncate_stream = ntvfs_posix_truncate_stream,
+	.remove_stream = ntvfs_posix_remove_stream,
+	.rename_stream = ntvfs_posix_rename_stream,
+};
+
+static int open_xattr_tdb(struct ntvfs_posix *posix)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	char *folder = NULL;
+	char *path = NULL;
+	int error = 0;
+
+	folder = talloc_asprintf(posix,
+				 "%s/" NTVFS_POSIX_PRIVATE_FOLDER,
+				 posix->config.path);
+	path = talloc_asprintf(posix, "%s/xattr.tdb", folder);
+	if (folder == NULL || path == NULL) {
+		error = ENOMEM;
+		goto done;
+	}
+	io->become_root(io->context);
+	if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+		error = errno;
+	} else {
+		error = ntvfs_xattr_tdb_open(posix, path, &posix->xattr_tdb);
+	}
+	io->unbecome_root(io->context);
+done:
+	TALLOC_FREE(folder);
+	TALLOC_FREE(path);
+	return error;
+}
+
+int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
+		       const struct ntvfs_posix_io *io,
+		       const struct ntvfs_posix_config *config,
+		       struct ntvfs_backend **backend)
+{
+	struct ntvfs_posix *posix = NULL;
+	int error = ENOMEM;
+
+	*backend = NULL;
+	if (config->path == NULL || config->path[0] != '/' ||
+	    config->lock_path == NULL || config->complain == NULL ||
+	    config->stream_xattr_max >= NTVFS_XATTR_VALUE_MAX)
+	{
+		return EINVAL;
+	}
+	posix = talloc_zero(mem_ctx, struct ntvfs_posix);
+	if (posix == NULL) {
+		return ENOMEM;
+	}
+	posix->backend.ops = &posix_ops;
+	posix->io = io;
+	posix->config = *config;
+	posix->config.path = talloc_strdup(posix, config->path);
+	posix->config.lock_path = talloc_strdup(posix, config->lock_path);
+	posix->cache = ntvfs_metadata_cache_create(posix,
+						   config->cached_objects,
+						   config->exact_stamps);
+	posix->complaints = ntvfs_complaints_create(posix,
+						    COMPLAINTS,
+						    config->complain,
+						    config->complain_data);
+	posix->stream_files = ntvfs_stream_files_create(posix,
+							config->path,
+							config->lock_path);
+	if (posix->config.path == NULL || posix->config.lock_path == NULL ||
+	    posix->cache == NULL || posix->complaints == NULL ||
+	    posix->stream_files == NULL)
+	{
+		goto fail;
+	}
+	if (config->xattr_store == NTVFS_XATTR_STORE_TDB) {
+		error = open_xattr_tdb(posix);
+		if (error != 0) {
+			goto fail;
+		}
+	}
+	*backend = &posix->backend;
+	return 0;
+fail:
+	TALLOC_FREE(posix);
+	return error;
+}
+
+int ntvfs_posix_probe_xattrs(const struct ntvfs_posix_io *io,
+			     void *directory_handle,
+			     bool *has)
+{
+	char value[1];
+	int error = 0;
+
+	*has = false;
+	io->become_root(io->context);
+	/* asking for one that cannot be there needs no right to write */
+	if (io->fgetxattr(io->context,
+			  directory_handle,
+			  PROBE_XATTR,
+			  value,
+			  sizeof(value)) >= 0)
+	{
+		*has = true;
+	} else if (errno == ENODATA || errno == ERANGE) {
+		*has = true;
+	} else if (errno != ENOTSUP) {
+		error = errno;
+	}
+	io->unbecome_root(io->context);
+	return error;
+}

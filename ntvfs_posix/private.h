@@ -1,0 +1,167 @@
+/*
+ * What the files of the posix backend share with each other.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef NTVFS_POSIX_PRIVATE_H
+#define NTVFS_POSIX_PRIVATE_H
+
+#include "ntvfs_posix/ntvfs_posix.h"
+#include "ntvfs_posix/metadata_cache.h"
+
+#define NTVFS_XATTR_USER_PREFIX "user."
+
+/* A stream in a file of its own: the xattr that names the file. */
+#define NTVFS_XATTR_PRIVATE_PREFIX "user.ntvfs."
+/* no longer than the prefix of small streams, so that the same names fit */
+#define NTVFS_XATTR_STREAM_FILE_PREFIX "user.ntvfs.str."
+
+/*
+ * On ext4 all xattrs of an inode share a block; what is larger than this and
+ * got ENOSPC is more likely to have met that limit than a full disk.
+ */
+#define NTVFS_XATTR_CROWDED 1024
+
+/* The longest value of any xattr on Linux. */
+#define NTVFS_XATTR_VALUE_MAX 65536
+
+struct ntvfs_stream_files;
+struct ntvfs_xattr_store;
+
+struct ntvfs_posix {
+	struct ntvfs_backend backend;
+	const struct ntvfs_posix_io *io;
+	struct ntvfs_posix_config config;
+	struct ntvfs_metadata_cache *cache;
+	struct ntvfs_complaints *complaints;
+	struct ntvfs_stream_files *stream_files;
+	struct ntvfs_xattr_tdb *xattr_tdb;	/* NULL: the file system */
+};
+
+static inline struct ntvfs_posix *ntvfs_posix_of(struct ntvfs_backend *b)
+{
+	/* backend is the first member, as every backend's is */
+	return (struct ntvfs_posix *)(void *)b;
+}
+
+/*
+ * xattr_store.c: xattrs wherever the share keeps them. Each returns 0 or an
+ * errno value; ENODATA: there is none of that name. What the user may not do
+ * is not done as root unless as_root says so.
+ */
+int ntvfs_xattr_get(struct ntvfs_posix *posix,
+		    const struct ntvfs_object *object,
+		    const char *name,
+		    void *value,
+		    size_t size,
+		    size_t *length);
+int ntvfs_xattr_set(struct ntvfs_posix *posix,
+		    const struct ntvfs_object *object,
+		    const char *name,
+		    const void *value,
+		    size_t length,
+		    bool as_root);
+int ntvfs_xattr_remove(struct ntvfs_posix *posix,
+		       const struct ntvfs_object *object,
+		       const char *name);
+
+/* The value on talloc, of any length. */
+int ntvfs_xattr_load(struct ntvfs_posix *posix,
+		     const struct ntvfs_object *object,
+		     const char *name,
+		     TALLOC_CTX *mem_ctx,
+		     DATA_BLOB *value);
+
+/*
+ * All names, each with its NUL, packed. They belong to the metadata cache
+ * and are good until the next call of the backend.
+ */
+int ntvfs_xattr_names(struct ntvfs_posix *posix,
+		      const struct ntvfs_object *object,
+		      const char **names,
+		      size_t *length);
+
+/* Report a record that cannot be read, once for each object and name. */
+void ntvfs_posix_complain(struct ntvfs_posix *posix,
+			  const struct ntvfs_object *object,
+			  const char *xattr_name,
+			  NTSTATUS status,
+			  const char *reason);
+
+/* attributes.c */
+int ntvfs_posix_get_attributes(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object,
+			       struct ntvfs_attributes *attributes);
+int ntvfs_posix_set_attributes(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object,
+			       const struct ntvfs_attributes *attributes);
+void ntvfs_posix_note_change(struct ntvfs_backend *backend,
+			     const struct ntvfs_object *object);
+
+/* security.c */
+int ntvfs_posix_get_security_descriptor(struct ntvfs_backend *backend,
+					const struct ntvfs_object *object,
+					TALLOC_CTX *mem_ctx,
+					struct security_descriptor **sd);
+int ntvfs_posix_set_security_descriptor(struct ntvfs_backend *backend,
+					const struct ntvfs_object *object,
+					const struct security_descriptor *sd);
+
+/* eas.c */
+int ntvfs_posix_list_eas(struct ntvfs_backend *backend,
+			 const struct ntvfs_object *object,
+			 TALLOC_CTX *mem_ctx,
+			 char **names,
+			 size_t *length);
+int ntvfs_posix_get_ea(struct ntvfs_backend *backend,
+		       const struct ntvfs_object *object,
+		       const char *name,
+		       void *buffer,
+		       size_t size,
+		       size_t *length);
+int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
+		       const struct ntvfs_object *object,
+		       const char *name,
+		       const void *value,
+		       size_t length);
+
+/* streams.c */
+int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
+			     const struct ntvfs_object *object,
+			     TALLOC_CTX *mem_ctx,
+			     struct ntvfs_stream_entry **streams,
+			     size_t *count);
+int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
+			    const struct ntvfs_object *object,
+			    const char *name,
+			    uint32_t flags,
+			    struct ntvfs_stream_data *data);
+int ntvfs_posix_read_stream(struct ntvfs_backend *backend,
+			    const struct ntvfs_object *object,
+			    const char *name,
+			    void *buffer,
+			    size_t length,
+			    uint64_t offset,
+			    size_t *count);
+int ntvfs_posix_write_stream(struct ntvfs_backend *backend,
+			     const struct ntvfs_object *object,
+			     const char *name,
+			     const void *buffer,
+			     size_t length,
+			     uint64_t offset);
+int ntvfs_posix_truncate_stream(struct ntvfs_backend *backend,
+				const struct ntvfs_object *object,
+				const char *name,
+				uint64_t size);
+int ntvfs_posix_remove_stream(struct ntvfs_backend *backend,
+			      const struct ntvfs_object *object,
+			      const char *name);
+int ntvfs_posix_rename_stream(struct ntvfs_backend *backend,
+			      const struct ntvfs_object *object,
+			      const char *from,
+			      const char *to,
+			      bool replace);
+
+#endif /* NTVFS_POSIX_PRIVATE_H */

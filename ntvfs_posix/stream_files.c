@@ -1,0 +1,447 @@
+/*
+ * Files that hold the data of large streams.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "ntvfs_posix/ntvfs_posix.h"
+#include "ntvfs_posix/stream_files.h"
+
+/* The claim: 8 bytes, the inode number, little-endian. */
+#define CLAIM_XATTR "trusted.ntvfs.claim"
+
+
+/* "ab/" and the id in hex */
+#define NAME_SIZE (3 + 2 * NTVFS_STREAM_ID_SIZE + 1)
+
+#define LOCKS 65536
+
+struct ntvfs_stream_files {
+	char *path;
+	char *lock_path;
+	int folder_fd;	/* -1: not opened yet */
+	int lock_fd;	/* -1: not opened yet */
+};
+
+static int stream_files_destructor(struct ntvfs_stream_files *files)
+{
+	if (files->folder_fd != -1) {
+		close(files->folder_fd);
+	}
+	if (files->lock_fd != -1) {
+		close(files->lock_fd);
+	}
+	return 0;
+}
+
+struct ntvfs_stream_files *ntvfs_stream_files_create(TALLOC_CTX *mem_ctx,
+						     const char *path,
+						     const char *lock_path)
+{
+	struct ntvfs_stream_files *files = NULL;
+
+	files = talloc_zero(mem_ctx, struct ntvfs_stream_files);
+	if (files == NULL) {
+		return NULL;
+	}
+	files->folder_fd = -1;
+	files->lock_fd = -1;
+	talloc_set_destructor(files, stream_files_destructor);
+	files->path = talloc_asprintf(files,
+				      "%s/" NTVFS_POSIX_PRIVATE_FOLDER,
+				      path);
+	files->lock_path = talloc_strdup(files, lock_path);
+	if (files->path == NULL || files->lock_path == NULL) {
+		TALLOC_FREE(files);
+	}
+	return files;
+}
+
+/* Open the folder, making it if create is set. */
+static int folder_open(struct ntvfs_stream_files *files, bool create)
+{
+	char path[PATH_MAX];
+	int printed;
+
+	if (files->folder_fd != -1) {
+		return 0;
+	}
+	printed = snprintf(path, sizeof(path), "%s/streams", files->path);
+	if (printed < 0 || (size_t)printed >= sizeof(path)) {
+		return ENAMETOOLONG;
+	}
+	if (create) {
+		if (mkdir(files->path, 0700) != 0 && errno != EEXIST) {
+			return errno;
+		}
+		if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+			return errno;
+		}
+	}
+	files->folder_fd = open(path,
+				O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					O_CLOEXEC);
+	if (files->folder_fd == -1) {
+		return errno;
+	}
+	return 0;
+}
+
+/* "ab/abcdef...": few enough files to a folder for any file system. */
+static void file_name(const struct ntvfs_stream_pointer *pointer,
+		      char name[NAME_SIZE])
+{
+	size_t i;
+	char *p = name;
+
+	p += snprintf(p, 4, "%02x/", pointer->id[0]);
+	for (i = 0; i < NTVFS_STREAM_ID_SIZE; i++) {
+		p += snprintf(p, 3, "%02x", pointer->id[i]);
+	}
+}
+
+static int pointer_validate(const void *value,
+			    size_t length,
+			    struct ntvfs_stream_pointer *pointer)
+{
+	static const uint8_t head[8] = {'N', 'T', 'S', 'F', 1, 0, 0, 0};
+
+	if (length != sizeof(*pointer) ||
+	    memcmp(value, head, sizeof(head)) != 0)
+	{
+		return EINVAL;
+	}
+	memcpy(pointer, value, sizeof(*pointer));
+	return 0;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = pwrite(fd,
+				   data + done,
+				   length - done,
+				   (off_t)done);
+
+		if (n == -1) {
+			if (errno == EINTR) {
+				continue;
+			}
+			return errno;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static void claim_encode(uint64_t inode, uint8_t claim[8])
+{
+	unsigned i;
+
+	for (i = 0; i < 8; i++) {
+		claim[i] = (uint8_t)(inode >> (8 * i));
+	}
+}
+
+/* An empty file of a new id. */
+static int file_create(struct ntvfs_stream_files *files,
+		       uint64_t inode,
+		       uid_t uid,
+		       gid_t gid,
+		       struct ntvfs_stream_pointer *pointer,
+		       char name[NAME_SIZE],
+		       int *fd)
+{
+	char subfolder[3] = {0};
+	uint8_t claim[8];
+	int error;
+
+	error = folder_open(files, true);
+	if (error != 0) {
+		return error;
+	}
+	*pointer = (struct ntvfs_stream_pointer){
+		.magic = {'N', 'T', 'S', 'F'},
+		.version = 1,
+	};
+	if (getrandom(pointer->id, sizeof(pointer->id), 0) !=
+	    sizeof(pointer->id))
+	{
+		return EIO;
+	}
+	file_name(pointer, name);
+	memcpy(subfolder, name, 2);
+	if (mkdirat(files->folder_fd, subfolder, 0700) != 0 &&
+	    errno != EEXIST)
+	{
+		return errno;
+	}
+	*fd = openat(files->folder_fd,
+		     name,
+		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		     0600);
+	if (*fd == -1) {
+		return errno;
+	}
+	claim_encode(inode, claim);
+	if (fsetxattr(*fd, CLAIM_XATTR, claim, sizeof(claim), 0) != 0 ||
+	    fchown(*fd, uid, gid) != 0)
+	{
+		error = errno;
+		unlinkat(files->folder_fd, name, 0);
+		close(*fd);
+		*fd = -1;
+	}
+	return error;
+}
+
+/* Make the file and its name durable before an xattr names it. */
+static int file_sync(struct ntvfs_stream_files *files,
+		     const char *name,
+		     int fd)
+{
+	char subfolder[3] = {name[0], name[1], '\0'};
+	int folder = -1;
+	int error = 0;
+
+	if (fsync(fd) != 0) {
+		return errno;
+	}
+	folder = openat(files->folder_fd,
+			subfolder,
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder == -1) {
+		return errno;
+	}
+	if (fsync(folder) != 0 || fsync(files->folder_fd) != 0) {
+		error = errno;
+	}
+	close(folder);
+	return error;
+}
+
+int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
+			   uint64_t inode,
+			   uid_t uid,
+			   gid_t gid,
+			   const void *data,
+			   size_t length,
+			   struct ntvfs_stream_pointer *pointer,
+			   int *fd)
+{
+	char name[NAME_SIZE];
+	int error;
+
+	*fd = -1;
+	error = file_create(files, inode, uid, gid, pointer, name, fd);
+	if (error != 0) {
+		return error;
+	}
+	error = write_all(*fd, data, length);
+	if (error == 0) {
+		error = file_sync(files, name, *fd);
+	}
+	if (error != 0) {
+		unlinkat(files->folder_fd, name, 0);
+		close(*fd);
+		*fd = -1;
+	}
+	return error;
+}
+
+int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
+			   uint64_t inode,
+			   const void *pointer,
+			   size_t pointer_length,
+			   bool *claimed,
+			   int *fd)
+{
+	struct ntvfs_stream_pointer valid;
+	char name[NAME_SIZE];
+	uint8_t claim[8];
+	uint8_t stored[8];
+	ssize_t got;
+	int error;
+
+	*claimed = false;
+	*fd = -1;
+	error = pointer_validate(pointer, pointer_length, &valid);
+	if (error != 0) {
+		return error;
+	}
+	error = folder_open(files, false);
+	if (error != 0) {
+		return error;
+	}
+	file_name(&valid, name);
+	*fd = openat(files->folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd == -1) {
+		return errno;
+	}
+	claim_encode(inode, claim);
+	got = fgetxattr(*fd, CLAIM_XATTR, stored, sizeof(stored));
+	*claimed = got == sizeof(stored) &&
+		   memcmp(claim, stored, sizeof(claim)) == 0;
+	return 0;
+}
+
+static int copy_data(int from_fd, int to_fd)
+{
+	char buffer[65536];
+	off_t offset = 0;
+
+	/* shares the blocks where the file system can */
+	if (ioctl(to_fd, FICLONE, from_fd) == 0) {
+		return 0;
+	}
+	for (;;) {
+		ssize_t n = pread(from_fd, buffer, sizeof(buffer), offset);
+		ssize_t written = 0;
+
+		if (n == 0) {
+			return 0;
+		}
+		if (n == -1) {
+			if (errno == EINTR) {
+				continue;
+			}
+			return errno;
+		}
+		while (written < n) {
+			ssize_t w = pwrite(to_fd,
+					   buffer + written,
+					   (size_t)(n - written),
+					   offset + written);
+			if (w == -1) {
+				if (errno == EINTR) {
+					continue;
+				}
+				return errno;
+			}
+			written += w;
+		}
+		offset += n;
+	}
+}
+
+int ntvfs_stream_file_copy(struct ntvfs_stream_files *files,
+			   uint64_t inode,
+			   uid_t uid,
+			   gid_t gid,
+			   int from_fd,
+			   struct ntvfs_stream_pointer *pointer,
+			   int *fd)
+{
+	char name[NAME_SIZE];
+	int error;
+
+	*fd = -1;
+	error = file_create(files, inode, uid, gid, pointer, name, fd);
+	if (error != 0) {
+		return error;
+	}
+	error = copy_data(from_fd, *fd);
+	if (error == 0) {
+		error = file_sync(files, name, *fd);
+	}
+	if (error != 0) {
+		unlinkat(files->folder_fd, name, 0);
+		close(*fd);
+		*fd = -1;
+	}
+	return error;
+}
+
+int ntvfs_stream_file_remove(struct ntvfs_stream_files *files,
+			     uint64_t inode,
+			     const void *pointer,
+			     size_t pointer_length)
+{
+	struct ntvfs_stream_pointer valid;
+	char name[NAME_SIZE];
+	bool claimed = false;
+	int fd = -1;
+	int error;
+
+	error = ntvfs_stream_file_open(files,
+				       inode,
+				       pointer,
+				       pointer_length,
+				       &claimed,
+				       &fd);
+	if (error != 0) {
+		return error;
+	}
+	close(fd);
+	if (!claimed) {
+		/* S1: it is another object's */
+		return 0;
+	}
+	pointer_validate(pointer, pointer_length, &valid);
+	file_name(&valid, name);
+	if (unlinkat(files->folder_fd, name, 0) != 0) {
+		return errno;
+	}
+	return 0;
+}
+
+static struct flock lock_of(uint64_t volume, uint64_t inode, short type)
+{
+	uint64_t key[2] = {volume, inode};
+
+	return (struct flock){
+		.l_type = type,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)(XXH64(key, sizeof(key), 0) % LOCKS),
+		.l_len = 1,
+	};
+}
+
+int ntvfs_stream_files_lock(struct ntvfs_stream_files *files,
+			    uint64_t volume,
+			    uint64_t inode)
+{
+	struct flock lock = lock_of(volume, inode, F_WRLCK);
+
+	if (files->lock_fd == -1) {
+		files->lock_fd = open(files->lock_path,
+				      O_RDWR | O_CREAT | O_NOFOLLOW |
+					      O_CLOEXEC,
+				      0600);
+		if (files->lock_fd == -1) {
+			return errno;
+		}
+	}
+	/* the description is this process's own: no fork in between */
+	while (fcntl(files->lock_fd, F_OFD_SETLKW, &lock) != 0) {
+		if (errno != EINTR) {
+			return errno;
+		}
+	}
+	return 0;
+}
+
+void ntvfs_stream_files_unlock(struct ntvfs_stream_files *files,
+			       uint64_t volume,
+			       uint64_t inode)
+{
+	struct flock lock = lock_of(volume, inode, F_UNLCK);
+
+	/* cannot fail: the lock is there */
+	(void)fcntl(files->lock_fd, F_OFD_SETLK, &lock);
+}

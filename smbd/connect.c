@@ -1,0 +1,373 @@
+/*
+ * Tree connect: the options of a share, and what is refused.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "smbd/vfs_ntvfs.h"
+#include "lib/param/loadparm.h"
+#include "ntvfs_posix/directory_stamp.h"
+#include "ntvfs_posix/ntvfs_posix.h"
+
+#define MODULE "ntvfs"
+
+/* Defaults of the options; see docs/options.md. */
+#define DEFAULT_STREAM_XATTR_SIZE 1024
+#define DEFAULT_CACHED_OBJECTS	  8192
+#define DEFAULT_CACHED_NAMES	  1000000
+#define UNPROVEN_MILLISECONDS	  1000
+
+static const struct enum_list xattr_stores[] = {
+	{-1, "auto"},
+	{NTVFS_XATTR_STORE_FS, "fs"},
+	{NTVFS_XATTR_STORE_TDB, "tdb"},
+	{0, NULL},
+};
+
+/*
+ * What a share needs so that NT metadata mean what clients meant by them:
+ * descriptors are inherited and checked by smbd, and nothing is mapped onto
+ * mode bits, which let everybody in.
+ */
+static const struct {
+	const char *name;
+	const char *value;
+} needed_settings[] = {
+	{"inherit acls", "yes"},
+	{"dos filemode", "yes"},
+	{"force unknown acl user", "yes"},
+	{"nt acl support", "yes"},
+	{"store dos attributes", "yes"},
+	{"map archive", "no"},
+	{"map hidden", "no"},
+	{"map system", "no"},
+	{"map readonly", "no"},
+	{"ea support", "yes"},
+	{"smbd async dosmode", "no"},
+	{"create mask", "0666"},
+	{"directory mask", "0777"},
+};
+
+static bool share_is_ours(const struct connection_struct *conn)
+{
+	return !IS_IPC(conn) && !IS_PRINT(conn);
+}
+
+struct ntvfs_share *ntvfs_share_of(struct vfs_handle_struct *handle)
+{
+	return handle->data;
+}
+
+/* Called again when the settings may have been read anew. */
+void ntvfs_force_settings(struct vfs_handle_struct *handle)
+{
+	int snum = SNUM(handle->conn);
+	size_t i;
+
+	if (lp_inherit_acls(snum) && lp_create_mask(snum) == 0666 &&
+	    lp_dos_filemode(snum) && lp_force_unknown_acl_user(snum) &&
+	    lp_store_dos_attributes(snum) && lp_nt_acl_support(snum) &&
+	    !lp_map_archive(snum) && !lp_map_hidden(snum) &&
+	    !lp_map_system(snum) &&
+	    lp_map_readonly(snum) == MAP_READONLY_NO &&
+	    lp_ea_support(snum) && !lp_smbd_async_dosmode(snum) &&
+	    lp_directory_mask(snum) == 0777)
+	{
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(needed_settings); i++) {
+		lp_do_parameter(snum,
+				needed_settings[i].name,
+				needed_settings[i].value);
+	}
+	DBG_NOTICE("share %s: set what ntvfs needs: inherit acls = yes, "
+		   "dos filemode = yes, force unknown acl user = yes, "
+		   "nt acl support = yes, store dos attributes = yes, "
+		   "map archive, hidden, system, readonly = no, "
+		   "ea support = yes, smbd async dosmode = no, "
+		   "create mask = 0666, directory mask = 0777\n",
+		   lp_const_servicename(snum));
+}
+
+/* Modules that keep what this one keeps, each in its own way. */
+static bool other_store_is_stacked(struct vfs_handle_struct *handle)
+{
+	static const char *const stores[] = {
+		"acl_xattr", "acl_tdb", "streams_xattr", "streams_depot",
+		"nfs4acl_xattr", "zfsacl", "gpfs",
+	};
+	const char **objects = lp_vfs_objects(SNUM(handle->conn));
+	size_t i;
+
+	for (; objects != NULL && *objects != NULL; objects++) {
+		for (i = 0; i < ARRAY_SIZE(stores); i++) {
+			if (strcmp(*objects, stores[i]) != 0) {
+				continue;
+			}
+			DBG_ERR("share %s: vfs objects has both ntvfs and %s, "
+				"which keep the same metadata in two ways; "
+				"remove %s\n",
+				lp_const_servicename(SNUM(handle->conn)),
+				stores[i],
+				stores[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void report_complaint(const struct ntvfs_complaint *complaint,
+			     void *private_data)
+{
+	struct vfs_handle_struct *handle = private_data;
+
+	DBG_ERR("share %s: %s of inode %ju on device %ju: %s (%s); "
+		"the file is used without it. ntvfs-xattr dump shows it\n",
+		lp_const_servicename(SNUM(handle->conn)),
+		complaint->xattr_name,
+		(uintmax_t)complaint->inode,
+		(uintmax_t)complaint->device,
+		complaint->reason,
+		nt_errstr(complaint->status));
+}
+
+static int share_destructor(struct ntvfs_share *share)
+{
+	if (share->placeholder_fd != -1) {
+		close(share->placeholder_fd);
+		share->placeholder_fd = -1;
+	}
+	return 0;
+}
+
+static void free_share(void **data)
+{
+	TALLOC_FREE(*data);
+}
+
+/*
+ * Where xattrs go: what the option says, or what the file system can. A
+ * share that does not lie in a folder of this host (root_fd is -1) is
+ * another module's, which knows xattrs or says so later.
+ */
+static bool choose_xattr_store(struct vfs_handle_struct *handle,
+			       int root_fd,
+			       enum ntvfs_posix_xattr_store *store)
+{
+	const char *service = lp_const_servicename(SNUM(handle->conn));
+	bool has = true;
+	int option;
+	int error = 0;
+
+	option = lp_parm_enum(SNUM(handle->conn),
+			      MODULE,
+			      "xattr store",
+			      xattr_stores,
+			      -1);
+	if (root_fd != -1) {
+		error = ntvfs_posix_probe_xattrs(&ntvfs_posix_io_libc,
+						 &root_fd,
+						 &has);
+	}
+	if (error != 0) {
+		DBG_ERR("share %s: cannot ask %s for extended attributes: "
+			"%s\n",
+			service,
+			handle->conn->connectpath,
+			strerror(error));
+		return false;
+	}
+	if (option == NTVFS_XATTR_STORE_FS && !has) {
+		DBG_ERR("share %s: ntvfs:xattr store = fs, but the file "
+			"system of %s has no user extended attributes; mount "
+			"it with them or set ntvfs:xattr store = tdb\n",
+			service,
+			handle->conn->connectpath);
+		return false;
+	}
+	if (option == -1) {
+		option = has ? NTVFS_XATTR_STORE_FS : NTVFS_XATTR_STORE_TDB;
+	}
+	*store = option;
+	return true;
+}
+
+static bool create_backend(struct vfs_handle_struct *handle,
+			   struct ntvfs_share *share,
+			   int root_fd)
+{
+	int snum = SNUM(handle->conn);
+	const char *service = lp_const_servicename(snum);
+	struct ntvfs_name_cache_config names = {.max_names = 0};
+	struct ntvfs_posix_config posix = {.path = NULL};
+	const char *type = NULL;
+	char *counter_path = NULL;
+	bool ok = false;
+	int size;
+	int error;
+
+	type = lp_parm_const_string(snum, MODULE, "backend", "posix");
+	if (strcmp(type, "posix") != 0) {
+		DBG_ERR("share %s: ntvfs:backend = %s is none of the backends "
+			"of this module; it has: posix\n",
+			service,
+			type);
+		return false;
+	}
+	size = lp_parm_int(snum,
+			   MODULE,
+			   "stream xattr size",
+			   DEFAULT_STREAM_XATTR_SIZE);
+	if (size < 0 || size > 65535) {
+		DBG_ERR("share %s: ntvfs:stream xattr size = %d is not within "
+			"0 and 65535 bytes\n",
+			service,
+			size);
+		return false;
+	}
+	if (!choose_xattr_store(handle, root_fd, &posix.xattr_store)) {
+		return false;
+	}
+
+	posix.path = handle->conn->connectpath;
+	posix.lock_path = lock_path(talloc_tos(), "ntvfs_streams.lock");
+	counter_path = lock_path(talloc_tos(), "ntvfs_names.counters");
+	if (posix.lock_path == NULL || counter_path == NULL) {
+		goto done;
+	}
+	posix.stream_xattr_max = (size_t)size;
+	posix.exact_stamps = root_fd != -1 && ntvfs_stamps_are_exact(root_fd);
+	posix.kernel_files = root_fd != -1;
+	posix.cached_objects = DEFAULT_CACHED_OBJECTS;
+	posix.complain = report_complaint;
+	posix.complain_data = handle;
+	error = ntvfs_posix_create(share, &share->io, &posix, &share->backend);
+	if (error != 0) {
+		DBG_ERR("share %s: cannot use %s: %s\n",
+			service,
+			posix.path,
+			strerror(error));
+		goto done;
+	}
+
+	names.max_names = DEFAULT_CACHED_NAMES;
+	names.exact_stamps = posix.exact_stamps;
+	names.unproven_milliseconds = UNPROVEN_MILLISECONDS;
+	names.counter_path = counter_path;
+	share->names = ntvfs_name_cache_init(share, &names);
+	if (share->names == NULL) {
+		DBG_ERR("share %s: cannot use %s: %s\n",
+			service,
+			counter_path,
+			strerror(errno));
+		goto done;
+	}
+	ok = true;
+done:
+	TALLOC_FREE(counter_path);
+	return ok;
+}
+
+static bool set_up_share(struct vfs_handle_struct *handle)
+{
+	struct ntvfs_share *share = NULL;
+	struct stat st = {.st_dev = 0};
+	int root_fd = -1;
+	bool ok = false;
+
+	share = talloc_zero(handle->conn, struct ntvfs_share);
+	if (share == NULL) {
+		return false;
+	}
+	share->placeholder_fd = -1;
+	talloc_set_destructor(share, share_destructor);
+	share->io = ntvfs_io_next;
+	share->io.context = handle;
+	share->has_streams = true;
+	share->nowait_writes = true;
+	/* the file system's own calls are the last module of every share */
+	share->nothing_below = handle->next != NULL &&
+			       handle->next->next == NULL;
+	share->default_acl_style = lp_parm_enum(SNUM(handle->conn),
+						MODULE,
+						"default acl style",
+						get_default_acl_style_list(),
+						DEFAULT_ACL_WINDOWS);
+
+	share->placeholder_fd = open("/", O_PATH | O_CLOEXEC);
+	if (share->placeholder_fd == -1) {
+		goto done;
+	}
+	root_fd = open(handle->conn->connectpath,
+		       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd != -1) {
+		if (fstat(root_fd, &st) != 0) {
+			goto done;
+		}
+		share->root_dev = st.st_dev;
+		share->root_ino = st.st_ino;
+	} else if (share->nothing_below) {
+		DBG_ERR("share %s: cannot open %s: %s\n",
+			lp_const_servicename(SNUM(handle->conn)),
+			handle->conn->connectpath,
+			strerror(errno));
+		goto done;
+	}
+	if (!create_backend(handle, share, root_fd)) {
+		goto done;
+	}
+	SMB_VFS_HANDLE_SET_DATA(handle,
+				share,
+				free_share,
+				struct ntvfs_share,
+				goto done);
+	share = NULL;
+	ok = true;
+done:
+	if (root_fd != -1) {
+		close(root_fd);
+	}
+	TALLOC_FREE(share);
+	return ok;
+}
+
+int ntvfs_connect(struct vfs_handle_struct *handle,
+		  const char *service,
+		  const char *user)
+{
+	int ret;
+
+	ret = SMB_VFS_NEXT_CONNECT(handle, service, user);
+	if (ret != 0 || !share_is_ours(handle->conn)) {
+		return ret;
+	}
+	if (other_store_is_stacked(handle) || !set_up_share(handle)) {
+		SMB_VFS_NEXT_DISCONNECT(handle);
+		errno = EINVAL;
+		return -1;
+	}
+	ntvfs_force_settings(handle);
+	return 0;
+}
+
+void ntvfs_disconnect(struct vfs_handle_struct *handle)
+{
+	SMB_VFS_NEXT_DISCONNECT(handle);
+}
+
+uint32_t ntvfs_fs_capabilities(struct vfs_handle_struct *handle,
+			       enum timestamp_set_resolution *resolution)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	uint32_t capabilities;
+
+	capabilities = SMB_VFS_NEXT_FS_CAPABILITIES(handle, resolution);
+	if (share != NULL) {
+		if (share->has_streams) {
+			capabilities |= FILE_NAMED_STREAMS;
+		}
+		*resolution = TIMESTAMP_SET_NT_OR_BETTER;
+	}
+	return capabilities;
+}

@@ -1,0 +1,166 @@
+/*
+ * smbd's file handles as the backend's objects.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "smbd/vfs_ntvfs.h"
+#include <sys/stat.h>
+
+static ssize_t next_fgetxattr(void *context, void *handle, const char *name,
+			      void *value, size_t size)
+{
+	struct vfs_handle_struct *vfs = context;
+
+	return SMB_VFS_NEXT_FGETXATTR(vfs, handle, name, value, size);
+}
+
+static int next_fsetxattr(void *context, void *handle, const char *name,
+			  const void *value, size_t size, int flags)
+{
+	struct vfs_handle_struct *vfs = context;
+
+	return SMB_VFS_NEXT_FSETXATTR(vfs, handle, name, value, size, flags);
+}
+
+static int next_fremovexattr(void *context, void *handle, const char *name)
+{
+	struct vfs_handle_struct *vfs = context;
+
+	return SMB_VFS_NEXT_FREMOVEXATTR(vfs, handle, name);
+}
+
+static ssize_t next_flistxattr(void *context, void *handle, char *list,
+			       size_t size)
+{
+	struct vfs_handle_struct *vfs = context;
+
+	return SMB_VFS_NEXT_FLISTXATTR(vfs, handle, list, size);
+}
+
+static int next_get_owner(void *context, void *handle, uid_t *uid, gid_t *gid)
+{
+	struct vfs_handle_struct *vfs = context;
+	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
+
+	if (SMB_VFS_NEXT_FSTAT(vfs, (files_struct *)handle, &st) != 0) {
+		return -1;
+	}
+	*uid = st.st_ex_uid;
+	*gid = st.st_ex_gid;
+	return 0;
+}
+
+static uint64_t next_get_birth(void *context, void *handle)
+{
+	/* smbd's stat does not have it; the descriptor, if it is one, does */
+	int fd = fsp_get_pathref_fd((files_struct *)handle);
+
+	return ntvfs_posix_io_libc.get_birth(NULL, &fd);
+}
+
+static void next_become_root(void *context)
+{
+	become_root();
+}
+
+static void next_unbecome_root(void *context)
+{
+	unbecome_root();
+}
+
+const struct ntvfs_posix_io ntvfs_io_next = {
+	.fgetxattr = next_fgetxattr,
+	.fsetxattr = next_fsetxattr,
+	.fremovexattr = next_fremovexattr,
+	.flistxattr = next_flistxattr,
+	.get_owner = next_get_owner,
+	.get_birth = next_get_birth,
+	.become_root = next_become_root,
+	.unbecome_root = next_unbecome_root,
+};
+
+bool ntvfs_object_of(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     struct ntvfs_object *object,
+		     SMB_STRUCT_STAT *sbuf)
+{
+	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
+
+	fsp = metadata_fsp(fsp);
+	if (SMB_VFS_NEXT_FSTAT(handle, fsp, &st) != 0) {
+		return false;
+	}
+	*object = (struct ntvfs_object){
+		.volume = st.st_ex_dev,
+		.file_id = st.st_ex_ino,
+		.change_stamp = st.st_ex_ctime,
+		.write_stamp = st.st_ex_mtime,
+		.is_directory = S_ISDIR(st.st_ex_mode),
+		.handle = fsp,
+	};
+	if (sbuf != NULL) {
+		*sbuf = st;
+	}
+	return true;
+}
+
+#define FRESH_NS 50000000
+
+void ntvfs_fresh_begin(struct ntvfs_share *share, const SMB_STRUCT_STAT *st)
+{
+	share->fresh.dev = st->st_ex_dev;
+	share->fresh.ino = st->st_ex_ino;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &share->fresh.until);
+	share->fresh.until.tv_nsec += FRESH_NS;
+	if (share->fresh.until.tv_nsec >= 1000000000) {
+		share->fresh.until.tv_sec += 1;
+		share->fresh.until.tv_nsec -= 1000000000;
+	}
+	share->fresh.sd = true;
+	share->fresh.attributes = true;
+}
+
+static bool is_fresh(const struct ntvfs_share *share,
+		     const struct ntvfs_object *object)
+{
+	struct timespec now = {.tv_sec = 0};
+
+	if (share->fresh.ino != object->file_id ||
+	    share->fresh.dev != object->volume)
+	{
+		return false;
+	}
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return timespec_compare(&now, &share->fresh.until) < 0;
+}
+
+bool ntvfs_fresh_sd(const struct ntvfs_share *share,
+		    const struct ntvfs_object *object)
+{
+	return share->fresh.sd && is_fresh(share, object);
+}
+
+bool ntvfs_fresh_attributes(const struct ntvfs_share *share,
+			    const struct ntvfs_object *object)
+{
+	return share->fresh.attributes && is_fresh(share, object);
+}
+
+NTSTATUS ntvfs_status(int error)
+{
+	switch (error) {
+	case 0:
+		return NT_STATUS_OK;
+	case EFBIG:
+	case E2BIG:
+	case ERANGE:
+		/* too large for the store, however empty the disk is */
+		return NT_STATUS_FILE_SYSTEM_LIMITATION;
+	case ENOTSUP:
+		return NT_STATUS_NOT_SUPPORTED;
+	default:
+		return map_nt_error_from_unix(error);
+	}
+}

@@ -1,0 +1,499 @@
+/*
+ * Named streams as objects of their own.
+ *
+ * A stream's handle has a descriptor of smbd's usual kind. If the stream is
+ * in a file of its own it is that file's, and data go through the module
+ * below like any file's. If the stream is part of its file's metadata it is
+ * a placeholder, with which no I/O is possible. The stream may become a
+ * file while handles are open; each notices when it is used (stream_io.c).
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#include "smbd/vfs_ntvfs.h"
+#include <xxhash.h>
+#include "ntvfs/stream_name.h"
+#include "smbd/stream_handle.h"
+
+static void stream_handle_destroy(void *data)
+{
+	/* the descriptor is smbd's to close, and nothing else is held */
+}
+
+struct ntvfs_stream_handle *
+ntvfs_stream_handle_of(struct vfs_handle_struct *handle,
+		       const struct files_struct *fsp)
+{
+	return (struct ntvfs_stream_handle *)VFS_FETCH_FSP_EXTENSION(
+		handle, discard_const_p(struct files_struct, fsp));
+}
+
+int ntvfs_stream_name_of(const struct smb_filename *smb_fname,
+			 char **name)
+{
+	int error;
+
+	error = ntvfs_stream_name_parse(talloc_tos(),
+					smb_fname->stream_name,
+					name);
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	return 0;
+}
+
+/*
+ * The inode number under which smbd keeps locks and share modes of the
+ * stream. Clients name it in any case.
+ */
+static uint64_t stream_inode(const SMB_STRUCT_STAT *base, const char *name)
+{
+	XXH64_state_t *state = XXH64_createState();
+	char *upper = talloc_strdup_upper(talloc_tos(), name);
+	uint64_t inode = 0;
+
+	if (state != NULL) {
+		XXH64_reset(state, base->st_ex_dev);
+		XXH64_update(state, &base->st_ex_ino, sizeof(base->st_ex_ino));
+		if (upper != NULL) {
+			XXH64_update(state, upper, strlen(upper));
+		} else {
+			XXH64_update(state, name, strlen(name));
+		}
+		inode = XXH64_digest(state);
+		XXH64_freeState(state);
+	}
+	TALLOC_FREE(upper);
+	/* zero is no inode number */
+	return inode != 0 ? inode : base->st_ex_ino + 1;
+}
+
+/* Make a stream's stat of its file's. */
+static void stream_stat(SMB_STRUCT_STAT *st,
+			const char *name,
+			const struct ntvfs_stream_data *data)
+{
+	st->st_ex_ino = stream_inode(st, name);
+	st->st_ex_mode &= ~S_IFMT;
+	st->st_ex_mode |= S_IFREG;
+	st->st_ex_size = (off_t)data->size;
+	st->st_ex_blocks = (data->allocation_size + STAT_ST_BLOCKSIZE - 1) /
+			   STAT_ST_BLOCKSIZE;
+}
+
+static int placeholder(const struct ntvfs_share *share)
+{
+	return fcntl(share->placeholder_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/*
+ * Who may not write a file may not give it a stream, which is for its
+ * descriptor to say and not for its mode bits.
+ */
+static bool may_change_streams(struct files_struct *base_fsp)
+{
+	NTSTATUS status;
+
+	if (!CAN_WRITE(base_fsp->conn)) {
+		return false;
+	}
+	status = smbd_check_access_rights_fsp(base_fsp->conn->cwd_fsp,
+					      base_fsp,
+					      false,
+					      FILE_WRITE_DATA);
+	return NT_STATUS_IS_OK(status);
+}
+
+int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
+			   struct files_struct *base_fsp,
+			   const char *name,
+			   uint32_t flags,
+			   struct ntvfs_stream_data *data)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_backend *backend = share->backend;
+	struct ntvfs_object object = {.handle = NULL};
+	int error;
+
+	if (!ntvfs_object_of(handle, base_fsp, &object, NULL)) {
+		return -1;
+	}
+	error = backend->ops->open_stream(backend,
+					  &object,
+					  name,
+					  flags,
+					  data);
+	if ((error == EACCES || error == EPERM) &&
+	    may_change_streams(base_fsp))
+	{
+		become_root();
+		error = backend->ops->open_stream(backend,
+						  &object,
+						  name,
+						  flags,
+						  data);
+		unbecome_root();
+	}
+	if (error == ERANGE) {
+		/* of an xattr's name, not of its value */
+		error = ENAMETOOLONG;
+	}
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	return 0;
+}
+
+int ntvfs_stream_openat(struct vfs_handle_struct *handle,
+			const struct smb_filename *smb_fname,
+			struct files_struct *fsp,
+			const struct vfs_open_how *how)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_stream_handle *stream = NULL;
+	struct ntvfs_stream_data data = {.fd = -1};
+	uint32_t flags = 0;
+	char *name = NULL;
+	int fd = -1;
+
+	SMB_ASSERT(fsp_is_alternate_stream(fsp));
+	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
+		return -1;
+	}
+	if (how->flags & O_CREAT) {
+		flags |= NTVFS_STREAM_CREATE;
+		if (how->flags & O_EXCL) {
+			flags |= NTVFS_STREAM_EXCLUSIVE;
+		}
+	}
+	if (how->flags & O_TRUNC) {
+		flags |= NTVFS_STREAM_TRUNCATE;
+	}
+	if (ntvfs_stream_open_data(handle, fsp->base_fsp, name, flags, &data)
+	    != 0)
+	{
+		goto done;
+	}
+	fd = data.fd != -1 ? data.fd : placeholder(share);
+	if (fd == -1) {
+		goto done;
+	}
+	stream = VFS_ADD_FSP_EXTENSION(handle,
+				       fsp,
+				       struct ntvfs_stream_handle,
+				       stream_handle_destroy);
+	if (stream == NULL) {
+		close(fd);
+		fd = -1;
+		errno = ENOMEM;
+		goto done;
+	}
+	stream->is_file = data.fd != -1;
+	/* reopening goes by name: a placeholder's path leads elsewhere */
+	fsp->fsp_flags.have_proc_fds = false;
+done:
+	TALLOC_FREE(name);
+	return fd;
+}
+
+/*
+ * The file that has the stream, when smbd gives only a name. *to_free is
+ * the caller's to free.
+ */
+static struct files_struct *base_of(struct vfs_handle_struct *handle,
+				    const struct smb_filename *smb_fname,
+				    struct smb_filename **to_free)
+{
+	NTSTATUS status;
+
+	*to_free = NULL;
+	if (smb_fname->fsp != NULL) {
+		return metadata_fsp(smb_fname->fsp);
+	}
+	status = synthetic_pathref(talloc_tos(),
+				   handle->conn->cwd_fsp,
+				   smb_fname->base_name,
+				   NULL,
+				   NULL,
+				   smb_fname->twrp,
+				   smb_fname->flags,
+				   to_free);
+	if (!NT_STATUS_IS_OK(status)) {
+		errno = ENOENT;
+		return NULL;
+	}
+	return (*to_free)->fsp;
+}
+
+int ntvfs_stream_unlink(struct vfs_handle_struct *handle,
+			const struct smb_filename *smb_fname)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_backend *backend = share->backend;
+	struct ntvfs_object object = {.handle = NULL};
+	struct smb_filename *to_free = NULL;
+	struct files_struct *base = NULL;
+	char *name = NULL;
+	int error = 0;
+
+	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
+		return -1;
+	}
+	base = base_of(handle, smb_fname, &to_free);
+	if (base == NULL ||
+	    !ntvfs_object_of(handle, base, &object, NULL))
+	{
+		error = errno;
+		goto done;
+	}
+	error = backend->ops->remove_stream(backend, &object, name);
+	if (error == EACCES || error == EPERM) {
+		/* smbd asked the descriptor before it came here */
+		become_root();
+		error = backend->ops->remove_stream(backend, &object, name);
+		unbecome_root();
+	}
+	if (error == 0) {
+		backend->ops->note_change(backend, &object);
+	}
+done:
+	TALLOC_FREE(to_free);
+	TALLOC_FREE(name);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+int ntvfs_stream_rename(struct vfs_handle_struct *handle,
+			struct files_struct *dirfsp,
+			const struct smb_filename *src,
+			const struct smb_filename *dst)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_backend *backend = share->backend;
+	struct ntvfs_object object = {.handle = NULL};
+	struct smb_filename *full = NULL;
+	struct smb_filename *to_free = NULL;
+	struct files_struct *base = NULL;
+	char *from = NULL;
+	char *to = NULL;
+	int error = 0;
+
+	full = full_path_from_dirfsp_atname(talloc_tos(), dirfsp, src);
+	if (full == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (!is_named_stream(src) || !is_named_stream(dst) ||
+	    strcmp(src->base_name, dst->base_name) != 0)
+	{
+		/*
+		 * MS-FSA 2.1.5.14.11: a stream is renamed within its file.
+		 * The file's own data have a name that cannot be changed.
+		 */
+		error = EINVAL;
+		goto done;
+	}
+	if (ntvfs_stream_name_of(src, &from) != 0 ||
+	    ntvfs_stream_name_of(dst, &to) != 0)
+	{
+		error = errno;
+		goto done;
+	}
+	base = base_of(handle, full, &to_free);
+	if (base == NULL ||
+	    !ntvfs_object_of(handle, base, &object, NULL))
+	{
+		error = errno;
+		goto done;
+	}
+	if (strcmp(from, to) == 0) {
+		goto done;
+	}
+	/* smbd has refused what it must not replace */
+	error = backend->ops->rename_stream(backend, &object, from, to, true);
+	if (error == EACCES || error == EPERM) {
+		become_root();
+		error = backend->ops->rename_stream(backend,
+						    &object,
+						    from,
+						    to,
+						    true);
+		unbecome_root();
+	}
+	if (error == 0) {
+		backend->ops->note_change(backend, &object);
+	}
+done:
+	TALLOC_FREE(full);
+	TALLOC_FREE(to_free);
+	TALLOC_FREE(from);
+	TALLOC_FREE(to);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+int ntvfs_stat(struct vfs_handle_struct *handle,
+	       struct smb_filename *smb_fname)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_stream_data data = {.fd = -1};
+	struct smb_filename *to_free = NULL;
+	struct files_struct *base = NULL;
+	char *name = NULL;
+	int ret = -1;
+
+	if (share == NULL || !is_named_stream(smb_fname)) {
+		return SMB_VFS_NEXT_STAT(handle, smb_fname);
+	}
+	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
+		return -1;
+	}
+	base = base_of(handle, smb_fname, &to_free);
+	if (base == NULL ||
+	    SMB_VFS_NEXT_FSTAT(handle, base, &smb_fname->st) != 0)
+	{
+		goto done;
+	}
+	if (ntvfs_stream_open_data(handle, base, name, 0, &data) != 0) {
+		goto done;
+	}
+	if (data.fd != -1) {
+		close(data.fd);
+	}
+	stream_stat(&smb_fname->st, name, &data);
+	ret = 0;
+done:
+	if (ret != 0) {
+		SET_STAT_INVALID(smb_fname->st);
+	}
+	TALLOC_FREE(to_free);
+	TALLOC_FREE(name);
+	return ret;
+}
+
+int ntvfs_lstat(struct vfs_handle_struct *handle,
+		struct smb_filename *smb_fname)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+
+	if (share != NULL && is_named_stream(smb_fname)) {
+		/* no client sees a symlink, so none has a stream */
+		return ntvfs_stat(handle, smb_fname);
+	}
+	return SMB_VFS_NEXT_LSTAT(handle, smb_fname);
+}
+
+int ntvfs_fstat(struct vfs_handle_struct *handle,
+		struct files_struct *fsp,
+		SMB_STRUCT_STAT *sbuf)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_stream_data data = {.fd = -1};
+	struct stat st = {.st_size = 0};
+	char *name = NULL;
+	int ret = -1;
+
+	if (share == NULL || !fsp_is_alternate_stream(fsp) ||
+	    ntvfs_stream_handle_of(handle, fsp) == NULL)
+	{
+		return SMB_VFS_NEXT_FSTAT(handle, fsp, sbuf);
+	}
+	if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {
+		return -1;
+	}
+	if (SMB_VFS_NEXT_FSTAT(handle, fsp->base_fsp, sbuf) != 0) {
+		goto done;
+	}
+	if (!ntvfs_stream_is_small(handle, fsp)) {
+		if (fstat(fsp_get_pathref_fd(fsp), &st) != 0) {
+			goto done;
+		}
+		data.size = (uint64_t)st.st_size;
+		data.allocation_size = (uint64_t)st.st_blocks * 512;
+	} else {
+		if (ntvfs_stream_open_data(handle,
+					   fsp->base_fsp,
+					   name,
+					   0,
+					   &data) != 0)
+		{
+			goto done;
+		}
+		if (data.fd != -1) {
+			ntvfs_stream_becomes_file(handle, fsp, data.fd);
+		}
+	}
+	stream_stat(sbuf, name, &data);
+	ret = 0;
+done:
+	if (ret != 0) {
+		SET_STAT_INVALID(*sbuf);
+	}
+	TALLOC_FREE(name);
+	return ret;
+}
+
+NTSTATUS ntvfs_fstreaminfo(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp,
+			   TALLOC_CTX *mem_ctx,
+			   unsigned int *num_streams,
+			   struct stream_struct **streams)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_stream_entry *entries = NULL;
+	struct ntvfs_object object = {.handle = NULL};
+	struct stream_struct *grown = NULL;
+	size_t count = 0;
+	size_t i;
+	int error;
+
+	if (share == NULL) {
+		goto next;
+	}
+	fsp = metadata_fsp(fsp);
+	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+		return map_nt_error_from_unix(errno);
+	}
+	error = share->backend->ops->list_streams(share->backend,
+						  &object,
+						  talloc_tos(),
+						  &entries,
+						  &count);
+	if (error != 0) {
+		return ntvfs_status(error);
+	}
+	if (count == 0) {
+		goto next;
+	}
+	grown = talloc_realloc(mem_ctx,
+			       *streams,
+			       struct stream_struct,
+			       *num_streams + count);
+	if (grown == NULL) {
+		TALLOC_FREE(entries);
+		return NT_STATUS_NO_MEMORY;
+	}
+	*streams = grown;
+	for (i = 0; i < count; i++) {
+		struct stream_struct *stream = &grown[*num_streams];
+
+		stream->name = ntvfs_stream_name_full(grown, entries[i].name);
+		if (stream->name == NULL) {
+			TALLOC_FREE(entries);
+			return NT_STATUS_NO_MEMORY;
+		}
+		stream->size = (off_t)entries[i].size;
+		stream->alloc_size = (off_t)entries[i].allocation_size;
+		*num_streams += 1;
+	}
+	TALLOC_FREE(entries);
+next:
+	return SMB_VFS_NEXT_FSTREAMINFO(handle,
+					fsp,
+					mem_ctx,
+					num_streams,
+					streams);
+}

@@ -1,0 +1,327 @@
+/*
+ * What the files of the smbd module share with each other.
+ *
+ * The module translates smbd's VFS calls. What NT semantics are is decided
+ * in ntvfs/, how they are stored in the backend; see docs/ARCHITECTURE.md.
+ *
+ * Copyright (C) 2026 the ntvfs developers
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+
+#ifndef NTVFS_SMBD_VFS_NTVFS_H
+#define NTVFS_SMBD_VFS_NTVFS_H
+
+#include "includes.h"
+#include "smbd/smbd.h"
+#include "system/filesys.h"
+#include "../libcli/security/security.h"
+#include "include/ntvfs_backend.h"
+#include "ntvfs_posix/posix_io.h"
+#include "ntvfs_posix/name_cache.h"
+
+#undef DBGC_CLASS
+#define DBGC_CLASS DBGC_VFS
+
+/* One tree connect. */
+struct ntvfs_share {
+	struct ntvfs_backend *backend;
+	struct ntvfs_posix_io io;
+	struct ntvfs_name_cache *names;
+	enum default_acl_style default_acl_style;
+
+	/* The share's top folder, to know the private folder in it by. */
+	uint64_t root_dev;
+	uint64_t root_ino;
+
+	/*
+	 * Names no file and can do no I/O: a copy of it is the descriptor
+	 * of a handle whose data is not a file's.
+	 */
+	int placeholder_fd;
+
+	/* Nothing but smbd's own file system calls is below this module. */
+	bool nothing_below;
+
+	/* The store has a place for streams. */
+	bool has_streams;
+
+	/* pwritev2() with RWF_NOWAIT works: not known to fail yet. */
+	bool nowait_writes;
+
+	/* See ntvfs_fresh_begin(). */
+	struct {
+		uint64_t dev;
+		uint64_t ino;
+		struct timespec until;
+		bool sd;
+		bool attributes;
+	} fresh;
+};
+
+/* connect.c */
+int ntvfs_connect(struct vfs_handle_struct *handle,
+		  const char *service,
+		  const char *user);
+void ntvfs_disconnect(struct vfs_handle_struct *handle);
+void ntvfs_force_settings(struct vfs_handle_struct *handle);
+uint32_t ntvfs_fs_capabilities(struct vfs_handle_struct *handle,
+			       enum timestamp_set_resolution *resolution);
+
+/* NULL for IPC$ and printers, which the module leaves alone. */
+struct ntvfs_share *ntvfs_share_of(struct vfs_handle_struct *handle);
+
+/* object.c */
+
+extern const struct ntvfs_posix_io ntvfs_io_next;
+
+/*
+ * Name the object behind a handle, asking the file system for its stamps
+ * now. A stream's object is the file that has it. sbuf may be NULL, else it
+ * gets what fstat said. False with errno set if that fails.
+ */
+bool ntvfs_object_of(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     struct ntvfs_object *object,
+		     SMB_STRUCT_STAT *sbuf);
+
+/*
+ * smbd stores a descriptor and attributes on each object that it creates,
+ * which would first have to be looked for. The connection has created this
+ * object just now (O_EXCL), so nothing is stored on it: until the first
+ * store of each kind, and for no longer than a create takes, that is known.
+ */
+void ntvfs_fresh_begin(struct ntvfs_share *share, const SMB_STRUCT_STAT *st);
+bool ntvfs_fresh_sd(const struct ntvfs_share *share,
+		    const struct ntvfs_object *object);
+bool ntvfs_fresh_attributes(const struct ntvfs_share *share,
+			    const struct ntvfs_object *object);
+
+NTSTATUS ntvfs_status(int error);
+
+/* attributes.c */
+NTSTATUS ntvfs_fget_dos_attributes(struct vfs_handle_struct *handle,
+				   struct files_struct *fsp,
+				   uint32_t *dosmode);
+NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
+				   struct files_struct *fsp,
+				   uint32_t dosmode);
+struct tevent_req *
+ntvfs_get_dos_attributes_send(TALLOC_CTX *mem_ctx,
+			      struct tevent_context *ev,
+			      struct vfs_handle_struct *handle,
+			      files_struct *dir_fsp,
+			      struct smb_filename *smb_fname);
+NTSTATUS ntvfs_get_dos_attributes_recv(struct tevent_req *req,
+				       struct vfs_aio_state *aio_state,
+				       uint32_t *dosmode);
+int ntvfs_fntimes(struct vfs_handle_struct *handle,
+		  files_struct *fsp,
+		  struct smb_file_time *ft);
+int ntvfs_fchmod(struct vfs_handle_struct *handle,
+		 struct files_struct *fsp,
+		 mode_t mode);
+
+/* security.c */
+NTSTATUS ntvfs_fget_nt_acl(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp,
+			   uint32_t security_info,
+			   TALLOC_CTX *mem_ctx,
+			   struct security_descriptor **ppdesc);
+NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp,
+			   uint32_t security_info_sent,
+			   const struct security_descriptor *psd);
+
+/* eas.c */
+ssize_t ntvfs_fgetxattr(struct vfs_handle_struct *handle,
+			struct files_struct *fsp,
+			const char *name,
+			void *value,
+			size_t size);
+ssize_t ntvfs_flistxattr(struct vfs_handle_struct *handle,
+			 struct files_struct *fsp,
+			 char *list,
+			 size_t size);
+int ntvfs_fsetxattr(struct vfs_handle_struct *handle,
+		    struct files_struct *fsp,
+		    const char *name,
+		    const void *value,
+		    size_t size,
+		    int flags);
+int ntvfs_fremovexattr(struct vfs_handle_struct *handle,
+		       struct files_struct *fsp,
+		       const char *name);
+
+/* names.c */
+int ntvfs_openat(struct vfs_handle_struct *handle,
+		 const struct files_struct *dirfsp,
+		 const struct smb_filename *smb_fname,
+		 struct files_struct *fsp,
+		 const struct vfs_open_how *how);
+int ntvfs_mkdirat(struct vfs_handle_struct *handle,
+		  struct files_struct *dirfsp,
+		  const struct smb_filename *smb_fname,
+		  mode_t mode);
+int ntvfs_unlinkat(struct vfs_handle_struct *handle,
+		   struct files_struct *dirfsp,
+		   const struct smb_filename *smb_fname,
+		   int flags);
+int ntvfs_renameat(struct vfs_handle_struct *handle,
+		   struct files_struct *src_dirfsp,
+		   const struct smb_filename *src,
+		   struct files_struct *dst_dirfsp,
+		   const struct smb_filename *dst);
+int ntvfs_linkat(struct vfs_handle_struct *handle,
+		 struct files_struct *src_dirfsp,
+		 const struct smb_filename *src,
+		 struct files_struct *dst_dirfsp,
+		 const struct smb_filename *dst,
+		 int flags);
+int ntvfs_symlinkat(struct vfs_handle_struct *handle,
+		    const struct smb_filename *contents,
+		    struct files_struct *dirfsp,
+		    const struct smb_filename *smb_fname);
+int ntvfs_mknodat(struct vfs_handle_struct *handle,
+		  struct files_struct *dirfsp,
+		  const struct smb_filename *smb_fname,
+		  mode_t mode,
+		  SMB_DEV_T dev);
+struct dirent *ntvfs_readdir(struct vfs_handle_struct *handle,
+			     struct files_struct *dirfsp,
+			     DIR *dirp,
+			     SMB_STRUCT_STAT *sbuf);
+NTSTATUS ntvfs_get_real_filename_at(struct vfs_handle_struct *handle,
+				    struct files_struct *dirfsp,
+				    const char *name,
+				    TALLOC_CTX *mem_ctx,
+				    char **found_name);
+
+/* streams.c: named streams as objects of their own */
+int ntvfs_stream_openat(struct vfs_handle_struct *handle,
+			const struct smb_filename *smb_fname,
+			struct files_struct *fsp,
+			const struct vfs_open_how *how);
+int ntvfs_stream_unlink(struct vfs_handle_struct *handle,
+			const struct smb_filename *smb_fname);
+int ntvfs_stream_rename(struct vfs_handle_struct *handle,
+			struct files_struct *dirfsp,
+			const struct smb_filename *src,
+			const struct smb_filename *dst);
+int ntvfs_stat(struct vfs_handle_struct *handle,
+	       struct smb_filename *smb_fname);
+int ntvfs_lstat(struct vfs_handle_struct *handle,
+		struct smb_filename *smb_fname);
+int ntvfs_fstat(struct vfs_handle_struct *handle,
+		struct files_struct *fsp,
+		SMB_STRUCT_STAT *sbuf);
+NTSTATUS ntvfs_fstreaminfo(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp,
+			   TALLOC_CTX *mem_ctx,
+			   unsigned int *num_streams,
+			   struct stream_struct **streams);
+
+/* stream_io.c: the calls on an open stream */
+
+/*
+ * Is the handle one of a stream that is part of its file, so that there is
+ * no file to hand to the module below?
+ */
+bool ntvfs_stream_is_small(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp);
+ssize_t ntvfs_stream_pread(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp,
+			   void *data,
+			   size_t n,
+			   off_t offset);
+ssize_t ntvfs_stream_pwrite(struct vfs_handle_struct *handle,
+			    struct files_struct *fsp,
+			    const void *data,
+			    size_t n,
+			    off_t offset);
+int ntvfs_ftruncate(struct vfs_handle_struct *handle,
+		    struct files_struct *fsp,
+		    off_t offset);
+int ntvfs_fallocate(struct vfs_handle_struct *handle,
+		    struct files_struct *fsp,
+		    uint32_t mode,
+		    off_t offset,
+		    off_t len);
+off_t ntvfs_lseek(struct vfs_handle_struct *handle,
+		  struct files_struct *fsp,
+		  off_t offset,
+		  int whence);
+ssize_t ntvfs_sendfile(struct vfs_handle_struct *handle,
+		       int tofd,
+		       files_struct *fromfsp,
+		       const DATA_BLOB *header,
+		       off_t offset,
+		       size_t count);
+ssize_t ntvfs_recvfile(struct vfs_handle_struct *handle,
+		       int fromfd,
+		       files_struct *tofsp,
+		       off_t offset,
+		       size_t count);
+int ntvfs_fchown(struct vfs_handle_struct *handle,
+		 files_struct *fsp,
+		 uid_t uid,
+		 gid_t gid);
+int ntvfs_fcntl(struct vfs_handle_struct *handle,
+		struct files_struct *fsp,
+		int cmd,
+		va_list arguments);
+bool ntvfs_lock(struct vfs_handle_struct *handle,
+		struct files_struct *fsp,
+		int op,
+		off_t offset,
+		off_t count,
+		int type);
+bool ntvfs_getlock(struct vfs_handle_struct *handle,
+		   struct files_struct *fsp,
+		   off_t *poffset,
+		   off_t *pcount,
+		   int *ptype,
+		   pid_t *ppid);
+int ntvfs_filesystem_sharemode(struct vfs_handle_struct *handle,
+			       files_struct *fsp,
+			       uint32_t share_access,
+			       uint32_t access_mask);
+int ntvfs_linux_setlease(struct vfs_handle_struct *handle,
+			 files_struct *fsp,
+			 int leasetype);
+
+/* data_io.c: reads and writes, answered at once where possible */
+ssize_t ntvfs_pread(struct vfs_handle_struct *handle,
+		    struct files_struct *fsp,
+		    void *data,
+		    size_t n,
+		    off_t offset);
+struct tevent_req *ntvfs_pread_send(struct vfs_handle_struct *handle,
+				    TALLOC_CTX *mem_ctx,
+				    struct tevent_context *ev,
+				    struct files_struct *fsp,
+				    void *data,
+				    size_t n,
+				    off_t offset);
+ssize_t ntvfs_pread_recv(struct tevent_req *req,
+			 struct vfs_aio_state *aio_state);
+ssize_t ntvfs_pwrite(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     const void *data,
+		     size_t n,
+		     off_t offset);
+struct tevent_req *ntvfs_pwrite_send(struct vfs_handle_struct *handle,
+				     TALLOC_CTX *mem_ctx,
+				     struct tevent_context *ev,
+				     struct files_struct *fsp,
+				     const void *data,
+				     size_t n,
+				     off_t offset);
+ssize_t ntvfs_pwrite_recv(struct tevent_req *req,
+			  struct vfs_aio_state *aio_state);
+struct tevent_req *ntvfs_fsync_send(struct vfs_handle_struct *handle,
+				    TALLOC_CTX *mem_ctx,
+				    struct tevent_context *ev,
+				    struct files_struct *fsp);
+int ntvfs_fsync_recv(struct tevent_req *req, struct vfs_aio_state *aio_state);
+
+#endif /* NTVFS_SMBD_VFS_NTVFS_H */
