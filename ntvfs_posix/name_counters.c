@@ -178,7 +178,10 @@ static void *map_file(const char *path)
 			       0);
 	}
 	error = errno;
-	close(fd); /* gives up the lock; the mapping stays */
+	/* closing would not do: the mapping keeps the description, and that
+	   the lock */
+	(void)flock(fd, LOCK_UN);
+	close(fd);
 	errno = error;
 	return mapping;
 }
