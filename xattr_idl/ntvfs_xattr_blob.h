@@ -125,8 +125,8 @@ NTSTATUS ntvfs_dosattrib_samba4_decode(TALLOC_CTX *mem_ctx,
  *
  * The record is written to buffer, and its size to *length (at most
  * NTVFS_DOSATTRIB_ENCODED_MAX). Equal members give equal bytes, and the size
- * changes only with the number of hex digits of the attributes, at four and
- * at eight of them. Does not allocate.
+ * depends on nothing but the number of hex digits in the attributes: 52 bytes
+ * for one, 56 for two to five, 60 for more. Does not allocate.
  *
  * Returns NT_STATUS_OK; NT_STATUS_INTERNAL_ERROR cannot happen unless libndr
  * disagrees with this header.

@@ -241,8 +241,8 @@ NTSTATUS ntvfs_doseas_decode(TALLOC_CTX *mem_ctx,
 		struct ntvfs_dosea *to = &eas->eas[i];
 
 		to->name = talloc_steal(eas->eas, from->name);
-		to->value.data = talloc_steal(eas->eas, from->value.data);
-		to->value.length = from->value.length;
+		to->value.data = talloc_steal(eas->eas, from->value);
+		to->value.length = from->size;
 	}
 	TALLOC_FREE(record.entries);
 	*out = eas;
