@@ -6,7 +6,7 @@
 
 import os
 
-from samba.dcerpc import xattr
+from samba.dcerpc import security, xattr
 from samba.ndr import ndr_pack, ndr_unpack
 
 DOSATTRIB = 'user.DOSATTRIB'
@@ -85,3 +85,14 @@ def set_ntacl_version_1(path, descriptor):
     acl.version = 1
     acl.info = descriptor
     os.setxattr(path, NTACL, ndr_pack(acl))
+
+
+def descriptor(sddl):
+    """A raw self-relative security descriptor from SDDL."""
+    parsed = security.descriptor.from_sddl(sddl, security.dom_sid('S-1-5-21-'
+                                                                  '1-2-3'))
+    return ndr_pack(parsed)
+
+
+def parse_descriptor(raw):
+    return ndr_unpack(security.descriptor, raw)
