@@ -147,6 +147,16 @@ class SmbTest(unittest.TestCase):
         """Where it lies on this machine."""
         return self.env.local(self.SHARE, self.dir, *names)
 
+    def put_local(self, name, data=b''):
+        """A file that a local program of the share's owner writes."""
+        path = self.local(name)
+        with open(path, 'wb') as f:
+            f.write(data)
+        uid = self.env.smbd.user('nt').uid
+        os.chown(path, uid, uid)
+        os.chmod(path, 0o644)
+        return path
+
     def backend_is(self, *backends_):
         if self.env.backend not in backends_:
             self.skipTest('only for the backends ' + ', '.join(backends_))

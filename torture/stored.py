@@ -88,11 +88,20 @@ def set_ntacl_version_1(path, descriptor):
 
 
 def descriptor(sddl):
-    """A raw self-relative security descriptor from SDDL."""
-    parsed = security.descriptor.from_sddl(sddl, security.dom_sid('S-1-5-21-'
-                                                                  '1-2-3'))
+    """A raw self-relative security descriptor from SDDL.
+
+    Samba's own bindings before 4.18 take FA for 0x1ff: it goes in as a
+    number here.
+    """
+    sddl = sddl.replace(';FA;', ';0x1f01ff;')
+    parsed = security.descriptor.from_sddl(
+        sddl, security.dom_sid('S-1-5-21-1-2-3'))
     return ndr_pack(parsed)
 
 
 def parse_descriptor(raw):
     return ndr_unpack(security.descriptor, raw)
+
+
+def pack_descriptor(parsed):
+    return ndr_pack(parsed)

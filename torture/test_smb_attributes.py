@@ -234,8 +234,7 @@ class Attributes(smb_test.SmbTest):
 
     def test_reading_invents_nothing(self):
         """A file put there by a local program gets no xattr by a look."""
-        with open(self.local('local'), 'w') as f:
-            f.write('x')
+        self.put_local('local', b'x')
         path = self.path('local')
         self.tree.attributes(path)
         self.tree.list(self.dir)
@@ -244,8 +243,7 @@ class Attributes(smb_test.SmbTest):
              if n.startswith('user.')], [])
 
     def test_a_local_file_is_an_ordinary_file(self):
-        with open(self.local('local'), 'w') as f:
-            f.write('x')
+        self.put_local('local', b'x')
         self.assertIn(self.tree.attributes(self.path('local')),
                       (NORMAL, ARCHIVE))
         os.mkdir(self.local('d'))

@@ -24,6 +24,12 @@ class Names(smb_test.SmbTest):
         with self.tree.open(path, access=smb.FILE_READ_ATTRIBUTES) as h:
             return h.internal_id()
 
+    def listing(self):
+        """The test's folder, open for listing it and nothing else."""
+        return self.tree.open(self.dir, access=smb.FILE_READ_DATA |
+                              smb.FILE_READ_ATTRIBUTES,
+                              options=smb.DIRECTORY_FILE)
+
     # Lookup without regard to case.
 
     def test_case_is_ignored_and_kept(self):
@@ -68,8 +74,7 @@ class Names(smb_test.SmbTest):
             path = self.path('local%d' % i)
             local = self.local('LOCAL%d' % i)
             self.assertFalse(self.tree.exists(path))
-            with open(local, 'w') as f:
-                f.write('x')
+            self.put_local('LOCAL%d' % i, b'x')
             self.assertTrue(self.tree.exists(path), i)
             os.rename(local, self.local('Moved%d' % i))
             self.assertFalse(self.tree.exists(path), i)
@@ -79,8 +84,7 @@ class Names(smb_test.SmbTest):
 
     def test_lookup_in_a_full_directory(self):
         for i in range(300):
-            with open(self.local('Entry%04d' % i), 'w') as f:
-                f.write(str(i))
+            self.put_local('Entry%04d' % i, str(i).encode())
         for i in range(0, 300, 7):
             self.assertEqual(self.tree.get(self.path('eNTRY%04d' % i)),
                              str(i).encode())
@@ -111,7 +115,7 @@ class Names(smb_test.SmbTest):
 
     def test_B28_no_match_after_a_match_is_no_more_files(self):
         self.put('a.txt')
-        with self.tree.open(self.dir, options=smb.DIRECTORY_FILE) as h:
+        with self.listing() as h:
             h.query_directory('a*')
             self.assert_status('NO_MORE_FILES', h.query_directory, 'a*')
 
@@ -194,10 +198,9 @@ class Names(smb_test.SmbTest):
     def test_B36_delete_while_listing(self):
         count = 1000
         for i in range(count):
-            with open(self.local('f%04d' % i), 'w'):
-                pass
+            self.put_local('f%04d' % i)
         seen = []
-        with self.tree.open(self.dir, options=smb.DIRECTORY_FILE) as h:
+        with self.listing() as h:
             while True:
                 try:
                     page = h.query_directory('*', 4096)
@@ -217,10 +220,9 @@ class Names(smb_test.SmbTest):
     def test_B36_rename_while_listing(self):
         count = 500
         for i in range(count):
-            with open(self.local('f%04d' % i), 'w'):
-                pass
+            self.put_local('f%04d' % i)
         seen = []
-        with self.tree.open(self.dir, options=smb.DIRECTORY_FILE) as h:
+        with self.listing() as h:
             while True:
                 try:
                     page = h.query_directory('*', 4096)
@@ -238,9 +240,8 @@ class Names(smb_test.SmbTest):
 
     def test_B36_restart_starts_over(self):
         for i in range(100):
-            with open(self.local('f%03d' % i), 'w'):
-                pass
-        with self.tree.open(self.dir, options=smb.DIRECTORY_FILE) as h:
+            self.put_local('f%03d' % i)
+        with self.listing() as h:
             h.query_directory('*', 2048)
             h.query_directory('*', 2048)
             names = [e.name for e in h.list('*', 4096)]
@@ -252,7 +253,7 @@ class Names(smb_test.SmbTest):
         for i in range(20):
             self.put('f%02d' % i)
         names = []
-        with self.tree.open(self.dir, options=smb.DIRECTORY_FILE) as h:
+        with self.listing() as h:
             while True:
                 try:
                     page = h.query_directory('*', 4096, single=True)

@@ -27,8 +27,10 @@ class Rename(smb_test.SmbTest):
         h2 = self.tree.open(path)
         h1.set_disposition(True)
         h1.close()
-        self.assert_status('DELETE_PENDING', self.tree.create, path)
-        self.assert_status('DELETE_PENDING', self.tree.open, path)
+        for disposition in (smb.OPEN, smb.OPEN_IF, smb.OVERWRITE_IF,
+                            smb.SUPERSEDE):
+            self.assert_status('DELETE_PENDING', self.tree.open, path,
+                               disposition=disposition)
         self.assertEqual(h2.read(4), b'data')
         self.assertTrue(os.path.exists(self.local('f')))
         h2.close()
@@ -51,9 +53,14 @@ class Rename(smb_test.SmbTest):
         h1.set_disposition(True)
         h1.close()
         self.assert_status('DELETE_PENDING', self.tree.open, path)
-        self.assert_status('DELETE_PENDING', self.tree.create, path)
         h2.close()
         self.assertFalse(self.tree.exists(path))
+
+    def test_B41_create_of_a_pending_name(self):
+        path = self.put('f', b'data')
+        with self.tree.open(path):
+            self.tree.remove(path)
+            self.assert_status('DELETE_PENDING', self.tree.create, path)
 
     def test_directory_with_entries_is_not_deleted(self):
         self.tree.mkdir(self.path('d'))
