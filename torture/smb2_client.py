@@ -318,10 +318,10 @@ class Tree(object):
     def attributes(self, name):
         return self.basic(name).attributes
 
-    def set_basic(self, name, **fields):
+    def set_basic(self, name, *times, **fields):
         with self.open(name, access=FILE_READ_ATTRIBUTES |
                        FILE_WRITE_ATTRIBUTES) as h:
-            h.set_basic(**fields)
+            h.set_basic(*times, **fields)
 
     def exists(self, name):
         try:

@@ -22,8 +22,8 @@ def shares(env):
     """A volume of 48 MiB, small enough to fill it."""
     global NO_VOLUME
     NO_VOLUME = env.mount_image(FULL_SHARE, ['mkfs.ext4', '-q', '-F',
-                                             '-m', '0', '-O',
-                                             '^has_journal'], 48)
+                                             '-m', '0', '-b', '4096',
+                                             '-O', '^has_journal'], 48)
     return [] if NO_VOLUME else [env.share(FULL_SHARE)]
 
 
@@ -100,6 +100,11 @@ class Data(smb_test.SmbTest):
         with self.tree.open(path) as h:
             h.set_allocation(MIB)
             self.assertEqual(h.end_of_file(), 100)
+
+    def test_allocation_above_the_size_is_reserved(self):
+        path = self.put('f', b'x' * 100)
+        with self.tree.open(path) as h:
+            h.set_allocation(MIB)
             self.assertGreaterEqual(h.standard()[0], MIB)
 
     def test_negative_sizes_are_refused(self):
@@ -164,8 +169,14 @@ class Data(smb_test.SmbTest):
         with self.tree.open(path) as h:
             h.set_sparse()
             self.assert_status('INVALID_PARAMETER', h.allocated_ranges,
-                               (1 << 63) - 1, 2)
+                               512, -1)
             self.assert_status('INVALID_PARAMETER', h.zero_data, 10, 5)
+
+    def test_B49_signed_overflow_is_refused(self):
+        path = self.put('f', b'x' * 1000)
+        with self.tree.open(path) as h:
+            self.assert_status('INVALID_PARAMETER', h.allocated_ranges,
+                               (1 << 63) - 1, 2)
 
     def test_B49_sparse_on_a_directory_is_refused(self):
         self.tree.mkdir(self.path('d'))
@@ -358,8 +369,8 @@ class Full(smb_test.SmbTest):
         self.fill()
         self.fill_the_rest()
         with self.tree.open(path + ':s') as h:
-            if self.or_full(h.write, b'N' * (2 * MIB)):
-                self.fail('2 MiB went onto a full volume')
+            self.assert_status(('DISK_FULL', 'FILE_SYSTEM_LIMITATION'),
+                               h.write, b'N' * (2 * MIB))
         got = self.tree.get(path + ':s')
         self.assertTrue(got.startswith(b'old stream') or
                         got.startswith(b'N'), got[:20])
@@ -380,12 +391,25 @@ class Full(smb_test.SmbTest):
             else:
                 self.assertEqual(h.read_all(), old)
 
-    def test_B54_set_end_of_file_and_allocation(self):
+    def test_B54_allocation_that_cannot_be(self):
         self.fill()
         self.fill_the_rest()
         with self.tree.open(self.path('file1')) as h:
             self.assert_status('DISK_FULL', h.set_allocation, 100 * MIB)
             self.assertEqual(h.end_of_file(), MIB)
+        self.verify(2)
+
+    def test_B54_new_file_at_the_last_block(self):
+        """A create without room fails or makes a whole file, never half."""
+        self.fill()
+        self.fill_the_rest()
+        for i in range(300):
+            path = self.path('n%d' % i)
+            if not self.or_full(self.tree.put, path, b'',
+                                attributes=smb.HIDDEN):
+                if self.tree.exists(path):
+                    self.tree.attributes(path)
+                break
         self.verify(2)
 
 

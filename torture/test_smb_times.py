@@ -284,6 +284,15 @@ class Times(smb_test.SmbTest):
         self.assert_time(self.tree.basic(path).write, T_2010,
                          'write time after close')
 
+    def test_B07_frozen_access_time_stays(self):
+        path = self.put('f', b'x' * 5000)
+        self.set_times(path, *FOUR)
+        with self.tree.open(path) as h:
+            h.set_basic(access=-1)
+            h.read_all()
+        self.assert_time(self.tree.basic(path).access, FOUR[1],
+                         'access time')
+
     def test_B07_frozen_change_time_stays(self):
         path = self.put('f')
         sd = None
