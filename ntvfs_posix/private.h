@@ -48,8 +48,8 @@ static inline struct ntvfs_posix *ntvfs_posix_of(struct ntvfs_backend *b)
 
 /*
  * xattr_store.c: xattrs wherever the share keeps them. Each returns 0 or an
- * errno value; ENODATA: there is none of that name. What the user may not do
- * is not done as root unless as_root says so.
+ * errno value; ENODATA: there is none of that name. Reading never returns
+ * EINVAL. What the user may not do is not done as root unless as_root says so.
  */
 int ntvfs_xattr_get(struct ntvfs_posix *posix,
 		    const struct ntvfs_object *object,

@@ -84,6 +84,10 @@ int ntvfs_xattr_get(struct ntvfs_posix *posix,
 		/* nothing can have been stored */
 		error = ENODATA;
 	}
+	if (error == EINVAL) {
+		/* here that is the word for a value that cannot be read */
+		error = EIO;
+	}
 	return error;
 }
 
