@@ -42,6 +42,10 @@ static int attributes_decode(struct ntvfs_posix *posix,
 	int error;
 
 	*record = (struct ntvfs_dosattrib){.valid = 0};
+	frame = talloc_new(posix);
+	if (frame == NULL) {
+		return ENOMEM;
+	}
 	error = ntvfs_xattr_get(posix,
 				object,
 				xattr_name,
@@ -49,20 +53,15 @@ static int attributes_decode(struct ntvfs_posix *posix,
 				sizeof(buffer),
 				&blob.length);
 	if (error == ERANGE) {
-		ntvfs_posix_complain(posix,
-				     object,
-				     xattr_name,
-				     NT_STATUS_PORT_MESSAGE_TOO_LONG,
-				     "longer than any record of this kind");
-		return EINVAL;
+		/* version 2 has the file's name in it */
+		error = ntvfs_xattr_load(posix,
+					 object,
+					 xattr_name,
+					 frame,
+					 &blob);
 	}
 	if (error != 0) {
-		return error;
-	}
-
-	frame = talloc_new(posix);
-	if (frame == NULL) {
-		return ENOMEM;
+		goto done;
 	}
 	status = decode(frame, &blob, record, &reason);
 	if (NT_STATUS_EQUAL(status, NT_STATUS_NO_MEMORY)) {
@@ -75,6 +74,7 @@ static int attributes_decode(struct ntvfs_posix *posix,
 				     reason);
 		error = EINVAL;
 	}
+done:
 	TALLOC_FREE(frame);
 	return error;
 }
