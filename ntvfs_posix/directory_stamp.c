@@ -27,9 +27,12 @@
 #define SHORTEST_TICK_NANOSECONDS 1000000
 
 /*
- * The file systems that have multigrain stamps. A probe alone would be fooled
- * by file systems in user space and on other machines, where what this client
- * does is stamped here but what others do is not.
+ * The file systems that use multigrain stamps for every change of a directory.
+ * The probe looks at a file, so it would be fooled by tmpfs: that has them, but
+ * gives a directory the stamp of the file that is made or removed in it, which
+ * is coarse as nobody has looked at that file. And it would be fooled by file
+ * systems in user space and on other machines, where what this client does is
+ * stamped here but what others do is not.
  */
 static bool has_multigrain_stamps(int fd)
 {
@@ -44,7 +47,6 @@ static bool has_multigrain_stamps(int fd)
 	case EXT4_SUPER_MAGIC:
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
 		return true;
 	default:
 		return false;

@@ -13,8 +13,9 @@
 /*
  * Ask the file system that holds the directory: does a change that follows an
  * fstat always get a ctime that differs from what the fstat said? Linux 6.13
- * and later do so on ext4, xfs, btrfs and tmpfs ("multigrain time stamps");
- * before, and on others, stamps move with the timer tick, every 1 to 10 ms.
+ * and later do so on ext4, xfs and btrfs ("multigrain time stamps"); before,
+ * and on others, stamps move with the timer tick, every 1 to 10 ms. (tmpfs does
+ * it for files but not for directories: false.)
  *
  * An unnamed temporary file in the directory is written and looked at several
  * times within less than a tick, which needs the right to create a file there.

@@ -27,7 +27,7 @@
  *
  * Content is used only while both are what they were. That alone is enough
  * when stamps are exact: when no two changes with an fstat between them get
- * the same stamp (Linux 6.13 and later on ext4, xfs, btrfs and tmpfs, asked by
+ * the same stamp (Linux 6.13 and later on ext4, xfs and btrfs, asked by
  * ntvfs_stamps_are_exact()). Content read under an exact stamp is *proven*: it
  * is used for as long as the stamp stays. Elsewhere stamps move once in a few
  * milliseconds, and content is proven only if the stamp was already older than

@@ -331,7 +331,7 @@ static void test_exact_stamps(void **state)
 	struct ntvfs_name_cache_statistics result = {0};
 
 	test_begin(__func__);
-	run_randomly(*state, true, 1000, true, 40000, &result);
+	run_randomly(state, true, 1000, true, 40000, &result);
 	assert_true(result.answered > result.scans / 2);
 	assert_true(result.applied > 1000);
 }
@@ -341,7 +341,7 @@ static void test_exact_stamps_nothing_unproven(void **state)
 	struct ntvfs_name_cache_statistics result = {0};
 
 	test_begin(__func__);
-	run_randomly(*state, true, 0, true, 20000, &result);
+	run_randomly(state, true, 0, true, 20000, &result);
 	assert_true(result.answered > 1000);
 	assert_int_equal(result.applied, 0);
 }
@@ -352,7 +352,7 @@ static void test_coarse_stamps_nothing_unproven(void **state)
 	struct ntvfs_name_cache_statistics result = {0};
 
 	test_begin(__func__);
-	run_randomly(*state, false, 0, true, 4000, &result);
+	run_randomly(state, false, 0, true, 4000, &result);
 	assert_int_equal(result.applied, 0);
 }
 
@@ -362,7 +362,7 @@ static void test_coarse_stamps_counted(void **state)
 	struct ntvfs_name_cache_statistics result = {0};
 
 	test_begin(__func__);
-	run_randomly(*state, false, 1000, false, 4000, &result);
+	run_randomly(state, false, 1000, false, 4000, &result);
 	assert_true(result.answered > 100);
 	assert_true(result.applied > 100);
 }
