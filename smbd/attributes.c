@@ -16,18 +16,24 @@ NTSTATUS ntvfs_fget_dos_attributes(struct vfs_handle_struct *handle,
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_attributes attributes = {.valid = 0};
 	struct ntvfs_object object = {.handle = NULL};
+	struct ntvfs_fresh *fresh = NULL;
 	SMB_STRUCT_STAT *st = NULL;
-	int error;
+	int error = 0;
 
 	if (share == NULL) {
 		return SMB_VFS_NEXT_FGET_DOS_ATTRIBUTES(handle, fsp, dosmode);
 	}
-	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+	if (!ntvfs_object_to_read(handle, fsp, &object, NULL)) {
 		return map_nt_error_from_unix(errno);
 	}
-	error = share->backend->ops->get_attributes(share->backend,
-						    &object,
-						    &attributes);
+	fresh = ntvfs_fresh_of(share, fsp);
+	if (fresh != NULL) {
+		attributes = fresh->attributes;
+	} else {
+		error = share->backend->ops->get_attributes(share->backend,
+							    &object,
+							    &attributes);
+	}
 	if (error != 0) {
 		return ntvfs_status(error);
 	}
@@ -36,16 +42,15 @@ NTSTATUS ntvfs_fget_dos_attributes(struct vfs_handle_struct *handle,
 	*dosmode |= ntvfs_attributes_of(attributes.attributes,
 					object.is_directory);
 
-	/* smbd takes the times that POSIX lacks from here */
+	/*
+	 * smbd takes the create time from here. This version shows the write
+	 * time as change time and asks for no other.
+	 */
 	st = &fsp->fsp_name->st;
 	if (attributes.valid & NTVFS_VALID_CREATE_TIME) {
 		update_stat_ex_create_time(
 			st,
 			nt_time_to_full_timespec(attributes.create_time));
-	}
-	if (attributes.valid & NTVFS_VALID_CHANGE_TIME) {
-		st->st_ex_ctime =
-			nt_time_to_full_timespec(attributes.change_time);
 	}
 	return NT_STATUS_OK;
 }
@@ -97,7 +102,7 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_attributes attributes = {.valid = 0};
 	struct ntvfs_object object = {.handle = NULL};
-	bool fresh;
+	struct ntvfs_fresh *fresh = NULL;
 	int error;
 
 	if (share == NULL) {
@@ -115,9 +120,12 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 	 * system's stat only tells of changes. One that has no create time
 	 * stored keeps what clients have seen so far.
 	 */
-	fresh = ntvfs_fresh_attributes(share, &object);
-	share->fresh.attributes = false;
-	if (!fresh) {
+	fresh = ntvfs_fresh_of(share, fsp);
+	if (fresh != NULL) {
+		attributes.create_time = fresh->attributes.create_time;
+		attributes.valid |= fresh->attributes.valid &
+				    NTVFS_VALID_CREATE_TIME;
+	} else {
 		struct ntvfs_attributes old = {.valid = 0};
 
 		error = share->backend->ops->get_attributes(share->backend,
@@ -136,9 +144,14 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 	}
 
 	error = set_attributes(share, fsp, &object, &attributes);
-	if (error == ENOTSUP && fresh) {
-		/* creating a file works where nothing can be kept of it */
-		error = 0;
+	if (fresh != NULL) {
+		if (error == 0) {
+			fresh->attributes = attributes;
+		} else if (error == ENOTSUP) {
+			/* what cannot be kept of a new file is no reason
+			   not to create it */
+			error = 0;
+		}
 	}
 	return ntvfs_status(error);
 }
@@ -172,7 +185,6 @@ ntvfs_get_dos_attributes_send(TALLOC_CTX *mem_ctx,
 		return tevent_req_post(req, ev);
 	}
 	smb_fname->st.st_ex_btime = smb_fname->fsp->fsp_name->st.st_ex_btime;
-	smb_fname->st.st_ex_ctime = smb_fname->fsp->fsp_name->st.st_ex_ctime;
 	tevent_req_done(req);
 	return tevent_req_post(req, ev);
 }
@@ -291,10 +303,10 @@ int ntvfs_fntimes(struct vfs_handle_struct *handle,
 	}
 
 	/* after the write time: a change time stands for a write time */
+	ntvfs_fresh_end(share);
 	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
 		return -1;
 	}
-	share->fresh.attributes = false;
 	error = set_attributes(share, fsp, &object, &attributes);
 	if (error != 0) {
 		errno = error;
@@ -320,4 +332,22 @@ int ntvfs_fchmod(struct vfs_handle_struct *handle,
 	}
 	/* mode bits stand for nothing here; smbd only means to map onto them */
 	return 0;
+}
+
+SMB_ACL_T ntvfs_sys_acl_get_fd(struct vfs_handle_struct *handle,
+			       struct files_struct *fsp,
+			       SMB_ACL_TYPE_T type,
+			       TALLOC_CTX *mem_ctx)
+{
+	if (ntvfs_share_of(handle) == NULL ||
+	    (fsp->posix_flags & FSP_POSIX_FLAGS_PATHNAMES))
+	{
+		return SMB_VFS_NEXT_SYS_ACL_GET_FD(handle,
+						   fsp,
+						   type,
+						   mem_ctx);
+	}
+	/* no client's access depends on it */
+	errno = ENOTSUP;
+	return NULL;
 }

@@ -37,7 +37,11 @@ ssize_t ntvfs_fgetxattr(struct vfs_handle_struct *handle,
 		errno = ENOTSUP;
 		return -1;
 	}
-	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+	if (ntvfs_fresh_of(share, fsp) != NULL) {
+		errno = ENODATA;
+		return -1;
+	}
+	if (!ntvfs_object_to_read(handle, fsp, &object, NULL)) {
 		return -1;
 	}
 	error = share->backend->ops->get_ea(share->backend,
@@ -74,7 +78,10 @@ ssize_t ntvfs_flistxattr(struct vfs_handle_struct *handle,
 		errno = ENOTSUP;
 		return -1;
 	}
-	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+	if (ntvfs_fresh_of(share, fsp) != NULL) {
+		return 0;
+	}
+	if (!ntvfs_object_to_read(handle, fsp, &object, NULL)) {
 		return -1;
 	}
 	error = share->backend->ops->list_eas(share->backend,
@@ -114,6 +121,7 @@ static int set_client_ea(struct vfs_handle_struct *handle,
 	struct ntvfs_object object = {.handle = NULL};
 	int error;
 
+	ntvfs_fresh_end(share);
 	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
 		return -1;
 	}

@@ -10,6 +10,17 @@
 #include "ntvfs/attributes.h"
 #include "ntvfs_posix/ntvfs_posix.h"
 
+static void stamp_from_stat(const SMB_STRUCT_STAT *st,
+			    struct ntvfs_directory_stamp *stamp)
+{
+	*stamp = (struct ntvfs_directory_stamp){
+		.dev = st->st_ex_dev,
+		.ino = st->st_ex_ino,
+		.mtime = st->st_ex_mtime,
+		.ctime = st->st_ex_ctime,
+	};
+}
+
 /*
  * The directory that a name relative to dirfsp lies in, which is dirfsp
  * itself but for names of several components.
@@ -51,12 +62,22 @@ static bool parent_stamp(struct vfs_handle_struct *handle,
 	if (ret != 0) {
 		return false;
 	}
-	*stamp = (struct ntvfs_directory_stamp){
-		.dev = st.st_ex_dev,
-		.ino = st.st_ex_ino,
-		.mtime = st.st_ex_mtime,
-		.ctime = st.st_ex_ctime,
-	};
+	stamp_from_stat(&st, stamp);
+	return true;
+}
+
+/*
+ * The same for reading: what smbd learned of the directory for this request
+ * will do.
+ */
+static bool stamp_to_read(struct vfs_handle_struct *handle,
+			  const struct files_struct *dirfsp,
+			  struct ntvfs_directory_stamp *stamp)
+{
+	if (!ntvfs_is_request_handle(dirfsp)) {
+		return parent_stamp(handle, dirfsp, "", stamp);
+	}
+	stamp_from_stat(&dirfsp->fsp_name->st, stamp);
 	return true;
 }
 
@@ -196,15 +217,8 @@ int ntvfs_openat(struct vfs_handle_struct *handle,
 	change_begin(handle, dirfsp, name, &change);
 	fd = SMB_VFS_NEXT_OPENAT(handle, dirfsp, smb_fname, fsp, how);
 	change_end(&change, fd != -1, NULL, last_component(name));
-	if (fd != -1 && (how->flags & O_EXCL) && share->root_ino != 0) {
-		struct stat st = {.st_dev = 0};
-		SMB_STRUCT_STAT created = {.st_ex_nlink = 0};
-
-		if (share->nothing_below && fstat(fd, &st) == 0) {
-			created.st_ex_dev = st.st_dev;
-			created.st_ex_ino = st.st_ino;
-			ntvfs_fresh_begin(share, &created);
-		}
+	if (fd != -1 && (how->flags & O_EXCL)) {
+		ntvfs_fresh_begin(handle, fsp);
 	}
 	return fd;
 }
@@ -690,7 +704,7 @@ NTSTATUS ntvfs_get_real_filename_at(struct vfs_handle_struct *handle,
 	if (is_private_name(handle, dirfsp, name)) {
 		return NT_STATUS_OBJECT_NAME_NOT_FOUND;
 	}
-	if (!parent_stamp(handle, dirfsp, "", &stamp)) {
+	if (!stamp_to_read(handle, dirfsp, &stamp)) {
 		return map_nt_error_from_unix(errno);
 	}
 	error = ntvfs_name_cache_lookup(share->names,

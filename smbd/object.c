@@ -81,71 +81,74 @@ const struct ntvfs_posix_io ntvfs_io_next = {
 	.unbecome_root = next_unbecome_root,
 };
 
+static void object_from_stat(struct files_struct *fsp,
+			     const SMB_STRUCT_STAT *st,
+			     struct ntvfs_object *object)
+{
+	*object = (struct ntvfs_object){
+		.volume = st->st_ex_dev,
+		.file_id = st->st_ex_ino,
+		.change_stamp = st->st_ex_ctime,
+		.write_stamp = st->st_ex_mtime,
+		.is_directory = S_ISDIR(st->st_ex_mode),
+		.handle = fsp,
+	};
+}
+
 bool ntvfs_object_of(struct vfs_handle_struct *handle,
 		     struct files_struct *fsp,
 		     struct ntvfs_object *object,
 		     SMB_STRUCT_STAT *sbuf)
 {
+	struct ntvfs_fresh *fresh = NULL;
 	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
 
 	fsp = metadata_fsp(fsp);
+	fresh = ntvfs_fresh_of(ntvfs_share_of(handle), fsp);
+	if (fresh != NULL) {
+		/* nothing that is cached is asked for under its stamps */
+		object_from_stat(fsp, &fresh->st, object);
+		if (sbuf != NULL) {
+			*sbuf = fresh->st;
+		}
+		return true;
+	}
 	if (SMB_VFS_NEXT_FSTAT(handle, fsp, &st) != 0) {
 		return false;
 	}
-	*object = (struct ntvfs_object){
-		.volume = st.st_ex_dev,
-		.file_id = st.st_ex_ino,
-		.change_stamp = st.st_ex_ctime,
-		.write_stamp = st.st_ex_mtime,
-		.is_directory = S_ISDIR(st.st_ex_mode),
-		.handle = fsp,
-	};
+	object_from_stat(fsp, &st, object);
 	if (sbuf != NULL) {
 		*sbuf = st;
 	}
 	return true;
 }
 
-#define FRESH_NS 50000000
-
-void ntvfs_fresh_begin(struct ntvfs_share *share, const SMB_STRUCT_STAT *st)
+bool ntvfs_is_request_handle(const struct files_struct *fsp)
 {
-	share->fresh.dev = st->st_ex_dev;
-	share->fresh.ino = st->st_ex_ino;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &share->fresh.until);
-	share->fresh.until.tv_nsec += FRESH_NS;
-	if (share->fresh.until.tv_nsec >= 1000000000) {
-		share->fresh.until.tv_sec += 1;
-		share->fresh.until.tv_nsec -= 1000000000;
+	/*
+	 * A client's handle has an open file record (op), the connection's
+	 * own handle of its working directory has no descriptor. What is
+	 * left are handles that smbd opens by name while it works on a
+	 * request, and asks for their stat at once.
+	 */
+	return fsp->op == NULL && fsp->fsp_flags.is_pathref &&
+	       fsp != fsp->conn->cwd_fsp && VALID_STAT(fsp->fsp_name->st);
+}
+
+bool ntvfs_object_to_read(struct vfs_handle_struct *handle,
+			  struct files_struct *fsp,
+			  struct ntvfs_object *object,
+			  SMB_STRUCT_STAT *sbuf)
+{
+	fsp = metadata_fsp(fsp);
+	if (!ntvfs_is_request_handle(fsp)) {
+		return ntvfs_object_of(handle, fsp, object, sbuf);
 	}
-	share->fresh.sd = true;
-	share->fresh.attributes = true;
-}
-
-static bool is_fresh(const struct ntvfs_share *share,
-		     const struct ntvfs_object *object)
-{
-	struct timespec now = {.tv_sec = 0};
-
-	if (share->fresh.ino != object->file_id ||
-	    share->fresh.dev != object->volume)
-	{
-		return false;
+	object_from_stat(fsp, &fsp->fsp_name->st, object);
+	if (sbuf != NULL) {
+		*sbuf = fsp->fsp_name->st;
 	}
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return timespec_compare(&now, &share->fresh.until) < 0;
-}
-
-bool ntvfs_fresh_sd(const struct ntvfs_share *share,
-		    const struct ntvfs_object *object)
-{
-	return share->fresh.sd && is_fresh(share, object);
-}
-
-bool ntvfs_fresh_attributes(const struct ntvfs_share *share,
-			    const struct ntvfs_object *object)
-{
-	return share->fresh.attributes && is_fresh(share, object);
+	return true;
 }
 
 NTSTATUS ntvfs_status(int error)

@@ -21,10 +21,10 @@ static NTSTATUS load_descriptor(struct ntvfs_share *share,
 {
 	struct ntvfs_backend *backend = share->backend;
 	enum default_acl_style style = share->default_acl_style;
-	SMB_STRUCT_STAT copy = *st;
+	struct ntvfs_fresh *fresh = ntvfs_fresh_of(share, fsp);
 	int error = ENODATA;
 
-	if (!ntvfs_fresh_sd(share, object)) {
+	if (fresh == NULL || fresh->has_sd) {
 		error = backend->ops->get_security_descriptor(backend,
 							      object,
 							      mem_ctx,
@@ -39,11 +39,12 @@ static NTSTATUS load_descriptor(struct ntvfs_share *share,
 	} else if (error != ENODATA) {
 		return ntvfs_status(error);
 	}
-	return make_default_filesystem_acl(mem_ctx,
-					   style,
-					   fsp->fsp_name->base_name,
-					   &copy,
-					   sd);
+	return ntvfs_default_sd(share,
+				style,
+				fsp->fsp_name->base_name,
+				st,
+				mem_ctx,
+				sd);
 }
 
 NTSTATUS ntvfs_fget_nt_acl(struct vfs_handle_struct *handle,
@@ -66,7 +67,7 @@ NTSTATUS ntvfs_fget_nt_acl(struct vfs_handle_struct *handle,
 						ppdesc);
 	}
 	fsp = metadata_fsp(fsp);
-	if (!ntvfs_object_of(handle, fsp, &object, &st)) {
+	if (!ntvfs_object_to_read(handle, fsp, &object, &st)) {
 		return map_nt_error_from_unix(errno);
 	}
 	status = load_descriptor(share, fsp, &object, &st, mem_ctx, &sd);
@@ -133,6 +134,7 @@ NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_object object = {.handle = NULL};
 	struct security_descriptor *sd = NULL;
+	struct ntvfs_fresh *fresh = NULL;
 	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
 	TALLOC_CTX *frame = NULL;
 	bool owner_changes = false;
@@ -183,14 +185,17 @@ NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
 		if (!NT_STATUS_IS_OK(status)) {
 			goto done;
 		}
-		/* that has changed the object's stamp */
+		/* that has changed the object's stamp and owner */
+		ntvfs_fresh_end(share);
 		if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
 			status = map_nt_error_from_unix(errno);
 			goto done;
 		}
 	}
-	share->fresh.sd = false;
-	if (!ntvfs_fresh_attributes(share, &object)) {
+	fresh = ntvfs_fresh_of(share, fsp);
+	if (fresh != NULL) {
+		fresh->has_sd = true;
+	} else {
 		share->backend->ops->note_change(share->backend, &object);
 	}
 	error = share->backend->ops->set_security_descriptor(share->backend,

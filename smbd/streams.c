@@ -117,6 +117,7 @@ int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
 	struct ntvfs_object object = {.handle = NULL};
 	int error;
 
+	ntvfs_fresh_end(share);
 	if (!ntvfs_object_of(handle, base_fsp, &object, NULL)) {
 		return -1;
 	}
@@ -399,7 +400,11 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 	if (share == NULL || !fsp_is_alternate_stream(fsp) ||
 	    ntvfs_stream_handle_of(handle, fsp) == NULL)
 	{
-		return SMB_VFS_NEXT_FSTAT(handle, fsp, sbuf);
+		ret = SMB_VFS_NEXT_FSTAT(handle, fsp, sbuf);
+		if (ret == 0 && share != NULL) {
+			ntvfs_fresh_stat(share, fsp, sbuf);
+		}
+		return ret;
 	}
 	if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {
 		return -1;
@@ -454,7 +459,7 @@ NTSTATUS ntvfs_fstreaminfo(struct vfs_handle_struct *handle,
 		goto next;
 	}
 	fsp = metadata_fsp(fsp);
-	if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+	if (!ntvfs_object_to_read(handle, fsp, &object, NULL)) {
 		return map_nt_error_from_unix(errno);
 	}
 	error = share->backend->ops->list_streams(share->backend,

@@ -11,6 +11,8 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.connect_fn = ntvfs_connect,
 	.disconnect_fn = ntvfs_disconnect,
 	.fs_capabilities_fn = ntvfs_fs_capabilities,
+	.get_quota_fn = ntvfs_get_quota,
+	.set_quota_fn = ntvfs_set_quota,
 
 	.openat_fn = ntvfs_openat,
 	.mkdirat_fn = ntvfs_mkdirat,
@@ -35,6 +37,7 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.fchmod_fn = ntvfs_fchmod,
 	.fchown_fn = ntvfs_fchown,
 
+	.sys_acl_get_fd_fn = ntvfs_sys_acl_get_fd,
 	.fget_nt_acl_fn = ntvfs_fget_nt_acl,
 	.fset_nt_acl_fn = ntvfs_fset_nt_acl,
 

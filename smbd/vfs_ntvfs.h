@@ -22,12 +22,30 @@
 #undef DBGC_CLASS
 #define DBGC_CLASS DBGC_VFS
 
+/*
+ * The object that the request which smbd is working on has created (O_EXCL).
+ *
+ * smbd stores a descriptor and attributes on each, and reads them again for
+ * its answer. What is stored on the object is known without looking: nothing
+ * but what the request itself has stored. That ends with the request, for
+ * which smbd's event loop is asked to say so.
+ */
+struct ntvfs_fresh {
+	struct tevent_immediate *end_of_request;
+	const struct files_struct *fsp;	/* NULL: there is none */
+	bool has_stat;			/* smbd has asked for st */
+	SMB_STRUCT_STAT st;
+	bool has_sd;			/* the request stored one */
+	struct ntvfs_attributes attributes;	/* that it stored */
+};
+
 /* One tree connect. */
 struct ntvfs_share {
 	struct ntvfs_backend *backend;
 	struct ntvfs_posix_io io;
 	struct ntvfs_name_cache *names;
 	enum default_acl_style default_acl_style;
+	struct ntvfs_default_sd *default_sds;	/* see default_sd.c */
 
 	/* The share's top folder, to know the private folder in it by. */
 	uint64_t root_dev;
@@ -48,14 +66,9 @@ struct ntvfs_share {
 	/* pwritev2() with RWF_NOWAIT works: not known to fail yet. */
 	bool nowait_writes;
 
-	/* See ntvfs_fresh_begin(). */
-	struct {
-		uint64_t dev;
-		uint64_t ino;
-		struct timespec until;
-		bool sd;
-		bool attributes;
-	} fresh;
+	struct ntvfs_no_quota *no_quotas;	/* see quota.c */
+
+	struct ntvfs_fresh fresh;
 };
 
 /* connect.c */
@@ -85,20 +98,41 @@ bool ntvfs_object_of(struct vfs_handle_struct *handle,
 		     SMB_STRUCT_STAT *sbuf);
 
 /*
- * smbd stores a descriptor and attributes on each object that it creates,
- * which would first have to be looked for. The connection has created this
- * object just now (O_EXCL), so nothing is stored on it: until the first
- * store of each kind, and for no longer than a create takes, that is known.
+ * The same, for reading: what smbd itself learned when it opened the handle
+ * will do, if the handle was opened for this request.
  */
-void ntvfs_fresh_begin(struct ntvfs_share *share, const SMB_STRUCT_STAT *st);
-bool ntvfs_fresh_sd(const struct ntvfs_share *share,
-		    const struct ntvfs_object *object);
-bool ntvfs_fresh_attributes(const struct ntvfs_share *share,
-			    const struct ntvfs_object *object);
+bool ntvfs_object_to_read(struct vfs_handle_struct *handle,
+			  struct files_struct *fsp,
+			  struct ntvfs_object *object,
+			  SMB_STRUCT_STAT *sbuf);
+
+/*
+ * Is it a handle that names an object for the time of one request, and do
+ * fsp_name->st tell of the object as it was when that began?
+ */
+bool ntvfs_is_request_handle(const struct files_struct *fsp);
+
+/* fresh.c */
+void ntvfs_fresh_begin(struct vfs_handle_struct *handle,
+		       const struct files_struct *fsp);
+void ntvfs_fresh_end(struct ntvfs_share *share);
+
+/* smbd has asked for the stat of a handle. */
+void ntvfs_fresh_stat(struct ntvfs_share *share,
+		      const struct files_struct *fsp,
+		      const SMB_STRUCT_STAT *st);
+
+/* The fresh object if this handle is one of it, or NULL. */
+struct ntvfs_fresh *ntvfs_fresh_of(struct ntvfs_share *share,
+				   const struct files_struct *fsp);
 
 NTSTATUS ntvfs_status(int error);
 
 /* attributes.c */
+SMB_ACL_T ntvfs_sys_acl_get_fd(struct vfs_handle_struct *handle,
+			       struct files_struct *fsp,
+			       SMB_ACL_TYPE_T type,
+			       TALLOC_CTX *mem_ctx);
 NTSTATUS ntvfs_fget_dos_attributes(struct vfs_handle_struct *handle,
 				   struct files_struct *fsp,
 				   uint32_t *dosmode);
@@ -121,6 +155,17 @@ int ntvfs_fchmod(struct vfs_handle_struct *handle,
 		 struct files_struct *fsp,
 		 mode_t mode);
 
+/* quota.c */
+int ntvfs_get_quota(struct vfs_handle_struct *handle,
+		    const struct smb_filename *smb_fname,
+		    enum SMB_QUOTA_TYPE qtype,
+		    unid_t id,
+		    SMB_DISK_QUOTA *quota);
+int ntvfs_set_quota(struct vfs_handle_struct *handle,
+		    enum SMB_QUOTA_TYPE qtype,
+		    unid_t id,
+		    SMB_DISK_QUOTA *quota);
+
 /* security.c */
 NTSTATUS ntvfs_fget_nt_acl(struct vfs_handle_struct *handle,
 			   struct files_struct *fsp,
@@ -131,6 +176,18 @@ NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
 			   struct files_struct *fsp,
 			   uint32_t security_info_sent,
 			   const struct security_descriptor *psd);
+
+/*
+ * The descriptor of an object that has none stored, as the share's default
+ * ACL style makes it, from memory where possible: names of users are
+ * expensive to look up.
+ */
+NTSTATUS ntvfs_default_sd(struct ntvfs_share *share,
+			  enum default_acl_style style,
+			  const char *name,
+			  const SMB_STRUCT_STAT *st,
+			  TALLOC_CTX *mem_ctx,
+			  struct security_descriptor **sd);
 
 /* eas.c */
 ssize_t ntvfs_fgetxattr(struct vfs_handle_struct *handle,
