@@ -86,6 +86,8 @@ struct nv_format_params {
 	/* 65,536 code units that give the upcase form of each; NULL: the
 	 * built-in table. */
 	const uint16_t *upcase;
+	/* As in struct nv_attach_params. */
+	const char *segment_directory;
 };
 
 /*
@@ -157,7 +159,7 @@ struct nv_volume_statistics {
 	uint64_t open_group;
 	uint64_t durable_group;
 	/* since the segment was made, all processes together */
-	uint64_t operations;
+	uint64_t operations;		/* of the slots in use */
 	uint64_t commits;
 	uint64_t flushes;
 	uint64_t recovered_slots;	/* dead processes rolled back */

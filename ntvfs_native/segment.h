@@ -96,7 +96,7 @@ struct nv_window {
 /* Kinds of undo record; see undo.c. */
 enum nv_undo_kind {
 	NV_UNDO_PAGE = 1,	/* bytes of a page */
-	NV_UNDO_ENTRY = 2,	/* a page's entry */
+	NV_UNDO_ENTRY = 2,	/* a page's entry; struct nv_undo_entry */
 	NV_UNDO_BITS = 3	/* a range of bits of a bitmap */
 };
 
@@ -108,6 +108,15 @@ struct nv_undo_record {
 	uint64_t first;		/* offset; first bit */
 	uint64_t count;		/* bytes; bits */
 	uint64_t value;		/* bits: the old value */
+};
+
+/* Payload of NV_UNDO_ENTRY. The record's value is what becomes of block in the
+ * freed bitmap of the group. */
+struct nv_undo_entry {
+	uint64_t current;
+	uint64_t previous;
+	uint64_t group;
+	uint64_t block;
 };
 
 /*
@@ -147,6 +156,7 @@ struct nv_slot {
 	_Atomic uint32_t node_count;
 	uint32_t undo_records;		/* of the running operation */
 	uint64_t use_counter;
+	_Atomic uint64_t reserved_inode;	/* nv_inode_reserve; 0: none */
 	uint64_t block[NV_CACHED_BLOCKS];
 	uint64_t inode[NV_CACHED_INODES];
 	uint64_t node[NV_CACHED_NODES];
@@ -193,6 +203,10 @@ struct nv_hold_entry {
 	_Atomic uint64_t count;
 };
 
+#define NV_HEAL_NONE 0
+#define NV_HEAL_WANTED 1	/* claims were lost: rebuild at next commit */
+#define NV_HEAL_RUNNING 2	/* claimed bitmaps are being rebuilt */
+
 struct nv_segment {
 	uint64_t magic;
 	uint64_t version;
@@ -211,19 +225,21 @@ struct nv_segment {
 	_Atomic uint64_t durable_group;
 	_Atomic uint64_t commit_phase;	/* holder of commit_mutex */
 	_Atomic uint32_t gate;		/* futex; 1: closed */
-	_Atomic uint32_t heal;		/* claimed bits may be lost: rebuild */
+	_Atomic uint32_t heal;		/* NV_HEAL_* */
 	_Atomic uint32_t withdrawn;
 	_Atomic uint32_t slot_limit;	/* slots ever used */
 	char reason[160];		/* written once, before withdrawn */
 	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */
 	_Atomic uint64_t dirty_pages[2]; /* by parity of the group */
 	_Atomic uint64_t dirty_nodes[2];
-	_Atomic uint64_t freed[2];	/* blocks; hint */
 	_Atomic uint64_t region_limit[NV_REGION_COUNT]; /* pages, highest + 1 */
+	_Atomic uint64_t region_backed[NV_REGION_COUNT]; /* pages whose entries
+					   have memory of their own */
 	_Atomic uint64_t root_directory;
-	_Atomic uint64_t node_hint, inode_hint, block_hint, data_hint;
+	_Atomic uint64_t node_hint, inode_hint, block_hint;
+	_Atomic uint64_t small_hint;	/* data of small files */
+	_Atomic uint64_t spread_hint;	/* a new window of a large file */
 
-	_Atomic uint64_t operations;
 	_Atomic uint64_t commits;
 	_Atomic uint64_t flushes;
 	_Atomic uint64_t recovered_slots;
@@ -233,6 +249,7 @@ struct nv_segment {
 	pthread_mutex_t commit_mutex;	/* robust */
 	pthread_mutex_t recovery_mutex;	/* robust */
 	struct nv_disk_root root;	/* last durable; commit_mutex */
+	struct nv_disk_root pending;	/* being written; commit_mutex */
 
 	struct nv_object_lock object_lock[NV_OBJECT_LOCKS + 2];
 	struct nv_object_lock data_lock[NV_DATA_LOCKS];
@@ -253,6 +270,7 @@ struct nv_layout {
 	uint64_t bits[NV_ALL_BITMAPS];
 	uint64_t bit_count[NV_ALL_BITMAPS];
 	uint64_t snapshot[NV_BITMAP_COUNT];
+	uint64_t snapshot_count[NV_BITMAP_COUNT]; /* uint32_t per page */
 	/* one byte per bitmap page and parity */
 	uint64_t bits_dirty[NV_ALL_BITMAPS][2];
 	uint64_t size;

@@ -52,9 +52,11 @@ struct nv_operation {
 	uint32_t lock[NV_OPERATION_LOCKS + 2];
 	uint32_t saved_count;		/* pages saved whole */
 	uint64_t saved[NV_OPERATION_PAGES];
-	uint32_t freed_count;		/* claims to drop when it has ended */
+	bool used_reservation;		/* nv_inode_new was called */
+	uint32_t freed_count;		/* claims to drop afterwards */
 	struct {
 		uint32_t bitmap;
+		bool when_cancelled;	/* else: when ended */
 		uint64_t bit;
 	} freed[NV_OPERATION_FREES];
 };
