@@ -204,7 +204,8 @@ class Interop(smb_test.SmbTest):
         path = self.path('f')
         self.assertEqual(self.tree.get(path + ':note'), b'a note')
         self.assertEqual(self.tree.get(path + ':MARK'), b'marked')
-        with self.tree.open(path, access=smb.FILE_READ_ATTRIBUTES) as h:
+        with self.tree.open(path, access=smb.FILE_READ_ATTRIBUTES |
+                            smb.FILE_READ_EA) as h:
             self.assertEqual(h.streams(), {'::$DATA': 6, ':note:$DATA': 6,
                                            ':Mark:$DATA': 6})
             self.assertEqual(h.eas(), [])
