@@ -6,8 +6,9 @@
  */
 
 #include <errno.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include "ntvfs_posix/private.h"
+#include "ntvfs_posix/private_folder.h"
 #include "ntvfs_posix/stream_files.h"
 #include "ntvfs_posix/xattr_tdb.h"
 
@@ -38,27 +39,28 @@ static const struct ntvfs_backend_ops posix_ops = {
 static int open_xattr_tdb(struct ntvfs_posix *posix)
 {
 	const struct ntvfs_posix_io *io = posix->io;
-	char *folder = NULL;
 	char *path = NULL;
+	int folder_fd = -1;
 	int error = 0;
 
-	folder = talloc_asprintf(posix,
-				 "%s/" NTVFS_POSIX_PRIVATE_FOLDER,
-				 posix->config.path);
-	path = talloc_asprintf(posix, "%s/xattr.tdb", folder);
-	if (folder == NULL || path == NULL) {
+	path = talloc_asprintf(posix,
+			       "%s/" NTVFS_POSIX_PRIVATE_FOLDER "/xattr.tdb",
+			       posix->config.path);
+	if (path == NULL) {
 		error = ENOMEM;
 		goto done;
 	}
 	io->become_root(io->context);
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-		error = errno;
-	} else {
+	error = ntvfs_private_folder_open(posix->config.path,
+					  NULL,
+					  true,
+					  &folder_fd);
+	if (error == 0) {
+		close(folder_fd);
 		error = ntvfs_xattr_tdb_open(posix, path, &posix->xattr_tdb);
 	}
 	io->unbecome_root(io->context);
 done:
-	TALLOC_FREE(folder);
 	TALLOC_FREE(path);
 	return error;
 }
