@@ -184,7 +184,10 @@ struct ntvfs_backend_ops {
 	/*
 	 * Find or make a stream; name as in struct ntvfs_stream_entry. A
 	 * descriptor that is returned is the caller's to close. ENOENT: it
-	 * is not there. ENOTSUP: the store has no streams.
+	 * is not there. ENAMETOOLONG: a stream that is to be made has a
+	 * longer name than the store can hold. EFBIG: the object can hold no
+	 * more. EIO: what the store knows of the stream leads nowhere (it
+	 * was reported). ENOTSUP: the store has no streams.
 	 */
 	int (*open_stream)(struct ntvfs_backend *backend,
 			   const struct ntvfs_object *object,
@@ -225,7 +228,9 @@ struct ntvfs_backend_ops {
 	/*
 	 * Give a stream another name, replacing the stream of that name if
 	 * replace is set, else EEXIST. At every instant the data is found
-	 * under the old or the new name or both.
+	 * under the old or the new name or both. Should an error of the
+	 * store be followed by another one while the change is taken back,
+	 * it is under both, each of them a stream of its own.
 	 */
 	int (*rename_stream)(struct ntvfs_backend *backend,
 			     const struct ntvfs_object *object,

@@ -5,32 +5,32 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "ntvfs_posix/ntvfs_posix.h"
+#include "ntvfs_posix/private_folder.h"
 #include "ntvfs_posix/stream_files.h"
 
-/* The claim: 8 bytes, the inode number, little-endian. */
-#define CLAIM_XATTR "trusted.ntvfs.claim"
+/* "ab/", the id, "-", the inode number, "-", the hash of the name, in hex */
+#define ID_DIGITS (2 * NTVFS_STREAM_ID_SIZE)
+#define NAME_SIZE (3 + ID_DIGITS + 1 + 16 + 1 + 16 + 1)
 
-
-/* "ab/" and the id in hex */
-#define NAME_SIZE (3 + 2 * NTVFS_STREAM_ID_SIZE + 1)
+/* A file that is renamed while it is looked for is looked for again. */
+#define SEARCHES 16
 
 #define LOCKS 65536
 
 struct ntvfs_stream_files {
-	char *path;
+	char *path;	/* of the share */
 	char *lock_path;
 	int folder_fd;	/* -1: not opened yet */
 	int lock_fd;	/* -1: not opened yet */
@@ -60,9 +60,7 @@ struct ntvfs_stream_files *ntvfs_stream_files_create(TALLOC_CTX *mem_ctx,
 	files->folder_fd = -1;
 	files->lock_fd = -1;
 	talloc_set_destructor(files, stream_files_destructor);
-	files->path = talloc_asprintf(files,
-				      "%s/" NTVFS_POSIX_PRIVATE_FOLDER,
-				      path);
+	files->path = talloc_strdup(files, path);
 	files->lock_path = talloc_strdup(files, lock_path);
 	if (files->path == NULL || files->lock_path == NULL) {
 		TALLOC_FREE(files);
@@ -73,35 +71,18 @@ struct ntvfs_stream_files *ntvfs_stream_files_create(TALLOC_CTX *mem_ctx,
 /* Open the folder, making it if create is set. */
 static int folder_open(struct ntvfs_stream_files *files, bool create)
 {
-	char path[PATH_MAX];
-	int printed;
-
 	if (files->folder_fd != -1) {
 		return 0;
 	}
-	printed = snprintf(path, sizeof(path), "%s/streams", files->path);
-	if (printed < 0 || (size_t)printed >= sizeof(path)) {
-		return ENAMETOOLONG;
-	}
-	if (create) {
-		if (mkdir(files->path, 0700) != 0 && errno != EEXIST) {
-			return errno;
-		}
-		if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-			return errno;
-		}
-	}
-	files->folder_fd = open(path,
-				O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					O_CLOEXEC);
-	if (files->folder_fd == -1) {
-		return errno;
-	}
-	return 0;
+	return ntvfs_private_folder_open(files->path,
+					 "streams",
+					 create,
+					 &files->folder_fd);
 }
 
 /* "ab/abcdef...": few enough files to a folder for any file system. */
 static void file_name(const struct ntvfs_stream_pointer *pointer,
+		      const struct ntvfs_stream_claim *claim,
 		      char name[NAME_SIZE])
 {
 	size_t i;
@@ -111,6 +92,11 @@ static void file_name(const struct ntvfs_stream_pointer *pointer,
 	for (i = 0; i < NTVFS_STREAM_ID_SIZE; i++) {
 		p += snprintf(p, 3, "%02x", pointer->id[i]);
 	}
+	snprintf(p,
+		 1 + 16 + 1 + 16 + 1,
+		 "-%016" PRIx64 "-%016" PRIx64,
+		 claim->inode,
+		 (uint64_t)XXH64(claim->name, strlen(claim->name), 0));
 }
 
 static int pointer_validate(const void *value,
@@ -149,18 +135,9 @@ static int write_all(int fd, const uint8_t *data, size_t length)
 	return 0;
 }
 
-static void claim_encode(uint64_t inode, uint8_t claim[8])
-{
-	unsigned i;
-
-	for (i = 0; i < 8; i++) {
-		claim[i] = (uint8_t)(inode >> (8 * i));
-	}
-}
-
 /* An empty file of a new id. */
 static int file_create(struct ntvfs_stream_files *files,
-		       uint64_t inode,
+		       const struct ntvfs_stream_claim *claim,
 		       uid_t uid,
 		       gid_t gid,
 		       struct ntvfs_stream_pointer *pointer,
@@ -168,7 +145,6 @@ static int file_create(struct ntvfs_stream_files *files,
 		       int *fd)
 {
 	char subfolder[3] = {0};
-	uint8_t claim[8];
 	int error;
 
 	error = folder_open(files, true);
@@ -184,7 +160,7 @@ static int file_create(struct ntvfs_stream_files *files,
 	{
 		return EIO;
 	}
-	file_name(pointer, name);
+	file_name(pointer, claim, name);
 	memcpy(subfolder, name, 2);
 	if (mkdirat(files->folder_fd, subfolder, 0700) != 0 &&
 	    errno != EEXIST)
@@ -198,10 +174,7 @@ static int file_create(struct ntvfs_stream_files *files,
 	if (*fd == -1) {
 		return errno;
 	}
-	claim_encode(inode, claim);
-	if (fsetxattr(*fd, CLAIM_XATTR, claim, sizeof(claim), 0) != 0 ||
-	    fchown(*fd, uid, gid) != 0)
-	{
+	if (fchown(*fd, uid, gid) != 0) {
 		error = errno;
 		unlinkat(files->folder_fd, name, 0);
 		close(*fd);
@@ -236,7 +209,7 @@ static int file_sync(struct ntvfs_stream_files *files,
 }
 
 int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   uid_t uid,
 			   gid_t gid,
 			   const void *data,
@@ -248,7 +221,7 @@ int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
 	int error;
 
 	*fd = -1;
-	error = file_create(files, inode, uid, gid, pointer, name, fd);
+	error = file_create(files, claim, uid, gid, pointer, name, fd);
 	if (error != 0) {
 		return error;
 	}
@@ -264,8 +237,60 @@ int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
 	return error;
 }
 
+/*
+ * Open the file of that id, whoever claims it. EAGAIN: it was seen, but has
+ * got another name since.
+ */
+static int unclaimed_open(struct ntvfs_stream_files *files,
+			  const char wanted[NAME_SIZE],
+			  int *fd)
+{
+	char subfolder[3] = {wanted[0], wanted[1], '\0'};
+	const char *id = wanted + 3;
+	struct dirent *entry = NULL;
+	DIR *dir = NULL;
+	int dir_fd = -1;
+	int error = ENOENT;
+
+	dir_fd = openat(files->folder_fd,
+			subfolder,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir_fd == -1) {
+		return errno;
+	}
+	dir = fdopendir(dir_fd);
+	if (dir == NULL) {
+		error = errno;
+		close(dir_fd);
+		return error;
+	}
+	for (;;) {
+		errno = 0;
+		entry = readdir(dir);
+		if (entry == NULL) {
+			if (errno != 0) {
+				error = errno;
+			}
+			break;
+		}
+		if (strncmp(entry->d_name, id, ID_DIGITS) != 0) {
+			continue;
+		}
+		*fd = openat(dir_fd,
+			     entry->d_name,
+			     O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		error = 0;
+		if (*fd == -1) {
+			error = errno == ENOENT ? EAGAIN : errno;
+		}
+		break;
+	}
+	closedir(dir);
+	return error;
+}
+
 int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   const void *pointer,
 			   size_t pointer_length,
 			   bool *claimed,
@@ -273,9 +298,7 @@ int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
 {
 	struct ntvfs_stream_pointer valid;
 	char name[NAME_SIZE];
-	uint8_t claim[8];
-	uint8_t stored[8];
-	ssize_t got;
+	unsigned searches = 0;
 	int error;
 
 	*claimed = false;
@@ -288,16 +311,20 @@ int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
 	if (error != 0) {
 		return error;
 	}
-	file_name(&valid, name);
+	file_name(&valid, claim, name);
 	*fd = openat(files->folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (*fd == -1) {
+	if (*fd != -1) {
+		*claimed = true;
+		return 0;
+	}
+	if (errno != ENOENT) {
 		return errno;
 	}
-	claim_encode(inode, claim);
-	got = fgetxattr(*fd, CLAIM_XATTR, stored, sizeof(stored));
-	*claimed = got == sizeof(stored) &&
-		   memcmp(claim, stored, sizeof(claim)) == 0;
-	return 0;
+	do {
+		error = unclaimed_open(files, name, fd);
+		searches++;
+	} while (error == EAGAIN && searches < SEARCHES);
+	return error;
 }
 
 static int copy_data(int from_fd, int to_fd)
@@ -340,7 +367,7 @@ static int copy_data(int from_fd, int to_fd)
 }
 
 int ntvfs_stream_file_copy(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   uid_t uid,
 			   gid_t gid,
 			   int from_fd,
@@ -351,7 +378,7 @@ int ntvfs_stream_file_copy(struct ntvfs_stream_files *files,
 	int error;
 
 	*fd = -1;
-	error = file_create(files, inode, uid, gid, pointer, name, fd);
+	error = file_create(files, claim, uid, gid, pointer, name, fd);
 	if (error != 0) {
 		return error;
 	}
@@ -367,34 +394,56 @@ int ntvfs_stream_file_copy(struct ntvfs_stream_files *files,
 	return error;
 }
 
+int ntvfs_stream_file_pass(struct ntvfs_stream_files *files,
+			   const struct ntvfs_stream_claim *from,
+			   const struct ntvfs_stream_claim *to,
+			   const void *pointer,
+			   size_t pointer_length)
+{
+	struct ntvfs_stream_pointer valid;
+	char from_name[NAME_SIZE];
+	char to_name[NAME_SIZE];
+	int error;
+
+	error = pointer_validate(pointer, pointer_length, &valid);
+	if (error != 0) {
+		return error;
+	}
+	error = folder_open(files, false);
+	if (error != 0) {
+		return error;
+	}
+	file_name(&valid, from, from_name);
+	file_name(&valid, to, to_name);
+	if (renameat(files->folder_fd, from_name, files->folder_fd, to_name) !=
+		    0 &&
+	    errno != ENOENT)
+	{
+		return errno;
+	}
+	return 0;
+}
+
 int ntvfs_stream_file_remove(struct ntvfs_stream_files *files,
-			     uint64_t inode,
+			     const struct ntvfs_stream_claim *claim,
 			     const void *pointer,
 			     size_t pointer_length)
 {
 	struct ntvfs_stream_pointer valid;
 	char name[NAME_SIZE];
-	bool claimed = false;
-	int fd = -1;
 	int error;
 
-	error = ntvfs_stream_file_open(files,
-				       inode,
-				       pointer,
-				       pointer_length,
-				       &claimed,
-				       &fd);
+	error = pointer_validate(pointer, pointer_length, &valid);
 	if (error != 0) {
 		return error;
 	}
-	close(fd);
-	if (!claimed) {
-		/* S1: it is another object's */
-		return 0;
+	error = folder_open(files, false);
+	if (error != 0) {
+		return error;
 	}
-	pointer_validate(pointer, pointer_length, &valid);
-	file_name(&valid, name);
-	if (unlinkat(files->folder_fd, name, 0) != 0) {
+	/* S1: under any other name it is another stream's */
+	file_name(&valid, claim, name);
+	if (unlinkat(files->folder_fd, name, 0) != 0 && errno != ENOENT) {
 		return errno;
 	}
 	return 0;

@@ -1,13 +1,16 @@
 /*
  * Files that hold the data of large streams.
  *
- * They lie in the private folder at the top of the share, named by a random
- * 128-bit id, and are root's to reach and the stream's owner's to account
- * for. The object that has the stream keeps the id in an xattr; the file
- * keeps the inode number of that object (the claim). A copy of an object
- * made outside SMB, or one that came back from a backup, has the id but not
- * the claim: it gets a file of its own when the stream is first opened
- * (invariant S1: no two objects ever write to one stream file).
+ * They lie in the private folder at the top of the share and are root's to
+ * reach and the stream's owner's to account for. The object that has the
+ * stream keeps a random 128-bit id of the file in an xattr. The file's name
+ * holds that id and the claim: the inode number of the object and a hash of
+ * the stream's name.
+ *
+ * A copy of an object made outside SMB, or one that came back from a backup,
+ * has the id but not the claim: it gets a file of its own when the stream is
+ * first opened. So does what a rename that was cut short left behind
+ * (invariant S1: no two streams ever write to one file).
  *
  * Copyright (C) 2026 the ntvfs developers
  * SPDX-License-Identifier: GPL-3.0-or-later
@@ -34,6 +37,12 @@ struct ntvfs_stream_pointer {
 _Static_assert(sizeof(struct ntvfs_stream_pointer) == 24,
 	       "the layout of a stored record");
 
+/* Who claims a file. */
+struct ntvfs_stream_claim {
+	uint64_t inode;
+	const char *name;	/* of the stream, without type */
+};
+
 struct ntvfs_stream_files;
 
 /*
@@ -50,12 +59,12 @@ struct ntvfs_stream_files *ntvfs_stream_files_create(TALLOC_CTX *mem_ctx,
  */
 
 /*
- * Make a file with the given data, claimed by inode, owned by uid and gid.
+ * Make a file with the given data, claimed by claim, owned by uid and gid.
  * It is durable when this returns, so that an xattr may name it. fd is the
  * caller's to close.
  */
 int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   uid_t uid,
 			   gid_t gid,
 			   const void *data,
@@ -64,28 +73,39 @@ int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
 			   int *fd);
 
 /*
- * Open the file that a pointer names. *claimed tells whether inode has the
- * claim. EINVAL: that is no pointer; ENOENT: no such file.
+ * Open the file that a pointer names. *claimed tells whether the claim is
+ * the one given. EINVAL: that is no pointer; ENOENT: no such file.
  */
 int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   const void *pointer,
 			   size_t pointer_length,
 			   bool *claimed,
 			   int *fd);
 
-/* A copy of an open file for another inode, as ntvfs_stream_file_make(). */
+/* A copy of an open file with another claim, as ntvfs_stream_file_make(). */
 int ntvfs_stream_file_copy(struct ntvfs_stream_files *files,
-			   uint64_t inode,
+			   const struct ntvfs_stream_claim *claim,
 			   uid_t uid,
 			   gid_t gid,
 			   int from_fd,
 			   struct ntvfs_stream_pointer *pointer,
 			   int *fd);
 
-/* Remove the file, if inode has the claim. */
+/*
+ * Give the file another claim at once, if it has the first one; else nothing
+ * is done. Nothing is made durable: an old claim costs a copy of the file, no
+ * more.
+ */
+int ntvfs_stream_file_pass(struct ntvfs_stream_files *files,
+			   const struct ntvfs_stream_claim *from,
+			   const struct ntvfs_stream_claim *to,
+			   const void *pointer,
+			   size_t pointer_length);
+
+/* Remove the file, if it has that claim; else nothing is done. */
 int ntvfs_stream_file_remove(struct ntvfs_stream_files *files,
-			     uint64_t inode,
+			     const struct ntvfs_stream_claim *claim,
 			     const void *pointer,
 			     size_t pointer_length);
 

@@ -27,12 +27,20 @@
 
 #define STREAM_TYPE ":$DATA"
 
+/* The longest name of an xattr on Linux; of the two forms the file's counts. */
+#define XATTR_NAME_MAX_BYTES 255
+#define STREAM_NAME_MAX                                                       \
+	(XATTR_NAME_MAX_BYTES -                                               \
+	 (sizeof(NTVFS_XATTR_STREAM_FILE_PREFIX STREAM_TYPE) - 1))
+
 /* What is known of one stream while the object's streams are locked. */
 struct stream_place {
+	const char *name;	/* of the stream, as the caller has it */
 	char *small_name;	/* the xattr of its data */
 	char *pointer_name;	/* the xattr that names its file */
 	bool has_small;
 	bool has_pointer;
+	bool is_old;		/* of small: there is no NUL */
 	DATA_BLOB value;	/* of small: with or without the NUL */
 	size_t size;		/* of small, without the NUL */
 	DATA_BLOB pointer;
@@ -52,25 +60,33 @@ static char *pointer_xattr_name(TALLOC_CTX *mem_ctx, const char *name)
 			       name);
 }
 
+/* How many bytes of a stream's name are in front of its type, if it has one. */
+static size_t length_without_type(const char *name)
+{
+	const size_t type_length = strlen(STREAM_TYPE);
+	size_t length = strlen(name);
+
+	if (length > type_length &&
+	    strcasecmp(name + length - type_length, STREAM_TYPE) == 0)
+	{
+		length -= type_length;
+	}
+	return length;
+}
+
 /* "user.DosStream.NAME:$DATA" to "NAME"; NULL if it is no such name. */
 static char *stream_of_xattr(TALLOC_CTX *mem_ctx,
 			     const char *xattr_name,
 			     const char *prefix)
 {
 	const size_t prefix_length = strlen(prefix);
-	const size_t type_length = strlen(STREAM_TYPE);
-	size_t length = strlen(xattr_name);
+	size_t length;
 
 	if (strncmp(xattr_name, prefix, prefix_length) != 0) {
 		return NULL;
 	}
 	xattr_name += prefix_length;
-	length -= prefix_length;
-	if (length > type_length &&
-	    strcasecmp(xattr_name + length - type_length, STREAM_TYPE) == 0)
-	{
-		length -= type_length;
-	}
+	length = length_without_type(xattr_name);
 	if (length == 0) {
 		return NULL;
 	}
@@ -134,31 +150,24 @@ static int old_list_load(struct ntvfs_posix *posix,
 	return 0;
 }
 
-/* How many of a value's bytes are data. */
-static size_t value_size(const struct ntvfs_dosstreams *old,
+/* Is the whole value data, as Samba 4's own file server wrote it? */
+static bool value_is_old(const struct ntvfs_dosstreams *old,
 			 const char *name,
 			 size_t length)
 {
 	uint32_t i;
 
 	for (i = 0; old != NULL && i < old->count; i++) {
-		size_t old_length = strlen(old->streams[i].name);
-		size_t type_length = strlen(STREAM_TYPE);
+		const struct ntvfs_dosstream *stream = &old->streams[i];
+		size_t name_length = length_without_type(stream->name);
 
-		if (old_length > type_length &&
-		    strcasecmp(old->streams[i].name + old_length - type_length,
-			       STREAM_TYPE) == 0)
+		if (name_length == strlen(name) &&
+		    strncmp(stream->name, name, name_length) == 0)
 		{
-			old_length -= type_length;
-		}
-		if (old_length == strlen(name) &&
-		    strncmp(old->streams[i].name, name, old_length) == 0 &&
-		    old->streams[i].size == length)
-		{
-			return length;
+			return stream->size == length;
 		}
 	}
-	return length > 0 ? length - 1 : 0;
+	return false;
 }
 
 /*
@@ -177,7 +186,7 @@ static int stream_find(struct ntvfs_posix *posix,
 	size_t length = 0;
 	int error;
 
-	*place = (struct stream_place){.has_small = false};
+	*place = (struct stream_place){.name = name};
 	place->small_name = small_xattr_name(mem_ctx, name);
 	place->pointer_name = pointer_xattr_name(mem_ctx, name);
 	if (place->small_name == NULL || place->pointer_name == NULL) {
@@ -222,68 +231,12 @@ static int stream_find(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error == ENODATA ? ENOENT : error;
 	}
-	place->size = value_size(old, name, place->value.length);
+	place->is_old = value_is_old(old, name, place->value.length);
+	place->size = place->value.length;
+	if (!place->is_old && place->size > 0) {
+		place->size--;
+	}
 	return 0;
-}
-
-/*
- * Make the values of Samba 4's own file server like all others, then remove
- * its list. If this is cut short, value_size() still tells which value has
- * been done.
- */
-static int old_list_convert(struct ntvfs_posix *posix,
-			    const struct ntvfs_object *object,
-			    TALLOC_CTX *mem_ctx)
-{
-	struct ntvfs_dosstreams *old = NULL;
-	uint32_t i;
-	int error;
-
-	error = old_list_load(posix, object, mem_ctx, &old);
-	if (error != 0 || old == NULL) {
-		return error;
-	}
-	for (i = 0; i < old->count; i++) {
-		DATA_BLOB value = {.data = NULL};
-		char *xattr_name = NULL;
-		uint8_t *longer = NULL;
-
-		xattr_name = talloc_asprintf(mem_ctx,
-					     NTVFS_XATTR_DOSSTREAM_PREFIX "%s",
-					     old->streams[i].name);
-		if (xattr_name == NULL) {
-			return ENOMEM;
-		}
-		error = ntvfs_xattr_load(posix,
-					 object,
-					 xattr_name,
-					 mem_ctx,
-					 &value);
-		if (error == ENODATA ||
-		    (error == 0 && value.length != old->streams[i].size))
-		{
-			continue;
-		}
-		if (error != 0) {
-			return error;
-		}
-		longer = talloc_zero_size(mem_ctx, value.length + 1);
-		if (longer == NULL) {
-			return ENOMEM;
-		}
-		memcpy(longer, value.data, value.length);
-		error = ntvfs_xattr_set(posix,
-					object,
-					xattr_name,
-					longer,
-					value.length + 1,
-					false);
-		if (error != 0) {
-			return error;
-		}
-	}
-	error = ntvfs_xattr_remove(posix, object, NTVFS_XATTR_DOSSTREAMS);
-	return error == ENODATA ? 0 : error;
 }
 
 static int owner_of(struct ntvfs_posix *posix,
@@ -299,31 +252,62 @@ static int owner_of(struct ntvfs_posix *posix,
 	return 0;
 }
 
+static struct ntvfs_stream_claim claim_of(const struct ntvfs_object *object,
+					  const char *name)
+{
+	return (struct ntvfs_stream_claim){
+		.inode = object->file_id,
+		.name = name,
+	};
+}
+
+/* Remove the file of a stream that no xattr names any more. */
+static void stream_file_drop(struct ntvfs_posix *posix,
+			     const struct ntvfs_object *object,
+			     const char *name,
+			     const void *pointer,
+			     size_t pointer_length)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim claim = claim_of(object, name);
+
+	io->become_root(io->context);
+	/* one that stays is of no use to anybody, and does no harm */
+	(void)ntvfs_stream_file_remove(posix->stream_files,
+				       &claim,
+				       pointer,
+				       pointer_length);
+	io->unbecome_root(io->context);
+}
+
 /* Name the new file in the object; the file is removed if that fails. */
 static int pointer_store(struct ntvfs_posix *posix,
 			 const struct ntvfs_object *object,
-			 const char *pointer_name,
+			 const struct stream_place *place,
 			 const struct ntvfs_stream_pointer *pointer,
+			 bool as_root,
 			 int *fd)
 {
-	const struct ntvfs_posix_io *io = posix->io;
 	int error;
 
 	error = ntvfs_xattr_set(posix,
 				object,
-				pointer_name,
+				place->pointer_name,
 				pointer,
 				sizeof(*pointer),
-				false);
+				as_root);
 	if (error == 0) {
 		return 0;
 	}
-	io->become_root(io->context);
-	ntvfs_stream_file_remove(posix->stream_files,
-				 object->file_id,
-				 pointer,
-				 sizeof(*pointer));
-	io->unbecome_root(io->context);
+	if (error == ENOSPC) {
+		/* there was room for the file: the object's xattrs are full */
+		error = EFBIG;
+	}
+	stream_file_drop(posix,
+			 object,
+			 place->name,
+			 pointer,
+			 sizeof(*pointer));
 	close(*fd);
 	*fd = -1;
 	return error;
@@ -334,12 +318,13 @@ static int pointer_store(struct ntvfs_posix *posix,
  */
 static int stream_move_to_file(struct ntvfs_posix *posix,
 			       const struct ntvfs_object *object,
-			       struct stream_place *place,
+			       const struct stream_place *place,
 			       const void *data,
 			       size_t length,
 			       int *fd)
 {
 	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim claim = claim_of(object, place->name);
 	struct ntvfs_stream_pointer pointer = {.version = 0};
 	uid_t uid = 0;
 	gid_t gid = 0;
@@ -355,7 +340,7 @@ static int stream_move_to_file(struct ntvfs_posix *posix,
 	}
 	io->become_root(io->context);
 	error = ntvfs_stream_file_make(posix->stream_files,
-				       object->file_id,
+				       &claim,
 				       uid,
 				       gid,
 				       data,
@@ -366,11 +351,7 @@ static int stream_move_to_file(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error;
 	}
-	error = pointer_store(posix,
-			      object,
-			      place->pointer_name,
-			      &pointer,
-			      fd);
+	error = pointer_store(posix, object, place, &pointer, false, fd);
 	if (error != 0) {
 		return error;
 	}
@@ -378,17 +359,21 @@ static int stream_move_to_file(struct ntvfs_posix *posix,
 		/* S2: it no longer counts, whether this works or not */
 		(void)ntvfs_xattr_remove(posix, object, place->small_name);
 	}
-	place->has_pointer = true;
 	return 0;
 }
 
-/* Open the file of a stream; a copied object's gets one of its own (S1). */
+/*
+ * Open the file of a stream; a copied object's gets one of its own (S1).
+ * *lost: there is no such file.
+ */
 static int stream_file_open(struct ntvfs_posix *posix,
 			    const struct ntvfs_object *object,
 			    const struct stream_place *place,
+			    bool *lost,
 			    int *fd)
 {
 	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim claim = claim_of(object, place->name);
 	struct ntvfs_stream_pointer pointer = {.version = 0};
 	bool claimed = false;
 	uid_t uid = 0;
@@ -398,32 +383,34 @@ static int stream_file_open(struct ntvfs_posix *posix,
 
 	io->become_root(io->context);
 	error = ntvfs_stream_file_open(posix->stream_files,
-				       object->file_id,
+				       &claim,
 				       place->pointer.data,
 				       place->pointer.length,
 				       &claimed,
 				       fd);
 	io->unbecome_root(io->context);
-	if (error != 0) {
-		ntvfs_posix_complain(
-			posix,
-			object,
-			place->pointer_name,
-			NT_STATUS_OBJECT_NAME_NOT_FOUND,
-			error == EINVAL
-				? "does not name a file of a stream"
-				: "the file that it names cannot be opened");
-		return error == ENOENT ? EIO : error;
+	if (error == EINVAL || error == ENOENT) {
+		ntvfs_posix_complain(posix,
+				     object,
+				     place->pointer_name,
+				     NT_STATUS_OBJECT_NAME_NOT_FOUND,
+				     error == EINVAL
+					     ? "does not name a file of a "
+					       "stream"
+					     : "names a file that is not "
+					       "there");
+		*lost = true;
+		return EIO;
 	}
-	if (claimed) {
-		return 0;
+	if (error != 0 || claimed) {
+		return error;
 	}
 
 	error = owner_of(posix, object, &uid, &gid);
 	if (error == 0) {
 		io->become_root(io->context);
 		error = ntvfs_stream_file_copy(posix->stream_files,
-					       object->file_id,
+					       &claim,
 					       uid,
 					       gid,
 					       *fd,
@@ -436,11 +423,8 @@ static int stream_file_open(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error;
 	}
-	error = pointer_store(posix,
-			      object,
-			      place->pointer_name,
-			      &pointer,
-			      &own_fd);
+	/* as root: who may but read the stream sets this right, too */
+	error = pointer_store(posix, object, place, &pointer, true, &own_fd);
 	*fd = own_fd;
 	return error;
 }
@@ -476,7 +460,7 @@ static void streams_unlock(struct ntvfs_posix *posix,
 
 static int small_store(struct ntvfs_posix *posix,
 		       const struct ntvfs_object *object,
-		       struct stream_place *place,
+		       const struct stream_place *place,
 		       const uint8_t *data,
 		       size_t size,
 		       TALLOC_CTX *mem_ctx)
@@ -505,6 +489,66 @@ static bool xattr_does_not_fit(int error)
 	       error == EFBIG;
 }
 
+/*
+ * Make the values of Samba 4's own file server like all others, then remove
+ * its list. If this is cut short, value_is_old() still tells which value has
+ * been done. Locked.
+ */
+static int old_list_convert(struct ntvfs_posix *posix,
+			    const struct ntvfs_object *object,
+			    TALLOC_CTX *mem_ctx)
+{
+	struct ntvfs_dosstreams *old = NULL;
+	uint32_t i;
+	int error;
+
+	error = old_list_load(posix, object, mem_ctx, &old);
+	if (error != 0 || old == NULL) {
+		return error;
+	}
+	for (i = 0; i < old->count; i++) {
+		const char *full = old->streams[i].name;
+		struct stream_place place;
+		char *name = NULL;
+		int fd = -1;
+
+		name = talloc_strndup(mem_ctx, full, length_without_type(full));
+		if (name == NULL) {
+			return ENOMEM;
+		}
+		error = stream_find(posix, object, name, true, mem_ctx, &place);
+		if (error == ENOENT || (error == 0 && !place.is_old)) {
+			continue;
+		}
+		if (error != 0) {
+			return error;
+		}
+		error = small_store(posix,
+				    object,
+				    &place,
+				    place.value.data,
+				    place.size,
+				    mem_ctx);
+		if (xattr_does_not_fit(error)) {
+			/* for want of the one byte more */
+			error = stream_move_to_file(posix,
+						    object,
+						    &place,
+						    place.value.data,
+						    place.size,
+						    &fd);
+		}
+		if (error != 0) {
+			return error;
+		}
+		if (fd != -1) {
+			close(fd);
+		}
+	}
+	error = ntvfs_xattr_remove(posix, object, NTVFS_XATTR_DOSSTREAMS);
+	return error == ENODATA ? 0 : error;
+}
+
 static int data_of_fd(int fd, struct ntvfs_stream_data *data)
 {
 	struct stat st = {.st_size = 0};
@@ -524,13 +568,48 @@ static uint64_t small_allocation(uint64_t size)
 	return (size + 511) / 512 * 512;
 }
 
-int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
-			    const struct ntvfs_object *object,
-			    const char *name,
-			    uint32_t flags,
-			    struct ntvfs_stream_data *data)
+/* A stream that was not there, or has become empty. Locked. */
+static int stream_make_empty(struct ntvfs_posix *posix,
+			     const struct ntvfs_object *object,
+			     const char *name,
+			     TALLOC_CTX *mem_ctx,
+			     int *fd)
 {
-	struct ntvfs_posix *posix = ntvfs_posix_of(backend);
+	struct stream_place place;
+	int error;
+
+	if (strlen(name) > STREAM_NAME_MAX) {
+		return ENAMETOOLONG;
+	}
+	/* an old list may have another size for a stream of that name */
+	error = old_list_convert(posix, object, mem_ctx);
+	if (error != 0) {
+		return error;
+	}
+	error = stream_find(posix, object, name, false, mem_ctx, &place);
+	if (error != 0 && error != ENOENT) {
+		return error;
+	}
+	error = small_store(posix, object, &place, NULL, 0, mem_ctx);
+	if (xattr_does_not_fit(error)) {
+		error = stream_move_to_file(posix,
+					    object,
+					    &place,
+					    NULL,
+					    0,
+					    fd);
+	}
+	return error;
+}
+
+/* See struct ntvfs_backend_ops. *lost: the stream's file is not there. */
+static int stream_open(struct ntvfs_posix *posix,
+		       const struct ntvfs_object *object,
+		       const char *name,
+		       uint32_t flags,
+		       struct ntvfs_stream_data *data,
+		       bool *lost)
+{
 	const uint32_t changing = NTVFS_STREAM_CREATE | NTVFS_STREAM_TRUNCATE;
 	TALLOC_CTX *frame = talloc_new(posix);
 	struct stream_place place;
@@ -539,15 +618,13 @@ int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
 	int error;
 
 	*data = (struct ntvfs_stream_data){.fd = -1};
+	*lost = false;
 	if (frame == NULL) {
 		return ENOMEM;
 	}
 	error = stream_find(posix, object, name, false, frame, &place);
-	if (error == 0 && place.has_pointer) {
-		/* an object that lacks the claim gets a new file: locked */
-		flags |= NTVFS_STREAM_CREATE;
-	}
-	if (flags & changing) {
+	if ((flags & changing) || (error == 0 && place.has_pointer)) {
+		/* what lacks the claim gets a new file: locked, too */
 		error = streams_lock(posix, object);
 		if (error != 0) {
 			goto done;
@@ -559,30 +636,19 @@ int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
 		error = EEXIST;
 		goto done;
 	}
-	if (error != 0 && error != ENOENT) {
-		goto done;
-	}
-	if (error == ENOENT) {
-		if (!(flags & NTVFS_STREAM_CREATE)) {
-			goto done;
-		}
-		error = small_store(posix, object, &place, NULL, 0, frame);
-		if (xattr_does_not_fit(error)) {
-			error = stream_move_to_file(posix,
-						    object,
-						    &place,
-						    NULL,
-						    0,
-						    &fd);
-		}
+	if (error == ENOENT && (flags & NTVFS_STREAM_CREATE)) {
+		error = stream_make_empty(posix, object, name, frame, &fd);
 		if (error == 0 && fd != -1) {
 			error = data_of_fd(fd, data);
 		}
 		goto done;
 	}
+	if (error != 0) {
+		goto done;
+	}
 
 	if (place.has_pointer) {
-		error = stream_file_open(posix, object, &place, &fd);
+		error = stream_file_open(posix, object, &place, lost, &fd);
 		if (error != 0) {
 			goto done;
 		}
@@ -595,14 +661,10 @@ int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
 	}
 
 	if ((flags & NTVFS_STREAM_TRUNCATE) && place.size > 0) {
-		error = old_list_convert(posix, object, frame);
-		if (error == 0) {
-			error = small_store(posix,
-					    object,
-					    &place,
-					    NULL,
-					    0,
-					    frame);
+		error = stream_make_empty(posix, object, name, frame, &fd);
+		if (error == 0 && fd != -1) {
+			error = data_of_fd(fd, data);
+			goto done;
 		}
 		place.size = 0;
 	}
@@ -620,6 +682,22 @@ done:
 	}
 	TALLOC_FREE(frame);
 	return error;
+}
+
+int ntvfs_posix_open_stream(struct ntvfs_backend *backend,
+			    const struct ntvfs_object *object,
+			    const char *name,
+			    uint32_t flags,
+			    struct ntvfs_stream_data *data)
+{
+	bool lost = false;
+
+	return stream_open(ntvfs_posix_of(backend),
+			   object,
+			   name,
+			   flags,
+			   data,
+			   &lost);
 }
 
 int ntvfs_posix_read_stream(struct ntvfs_backend *backend,
@@ -701,6 +779,10 @@ static int stream_change(struct ntvfs_posix *posix,
 		goto done;
 	}
 
+	if (length == 0 && !truncate) {
+		/* writing nothing moves no end */
+		goto done;
+	}
 	new_size = offset + length;
 	if (new_size < offset) {
 		error = EFBIG;
@@ -784,7 +866,6 @@ static int stream_remove_forms(struct ntvfs_posix *posix,
 			       const struct ntvfs_object *object,
 			       const struct stream_place *place)
 {
-	const struct ntvfs_posix_io *io = posix->io;
 	int error;
 
 	/* S2: the form that counts goes last */
@@ -801,13 +882,11 @@ static int stream_remove_forms(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error;
 	}
-	/* nothing names the file any more; a crash here leaves it unused */
-	io->become_root(io->context);
-	ntvfs_stream_file_remove(posix->stream_files,
-				 object->file_id,
-				 place->pointer.data,
-				 place->pointer.length);
-	io->unbecome_root(io->context);
+	stream_file_drop(posix,
+			 object,
+			 place->name,
+			 place->pointer.data,
+			 place->pointer.length);
 	return 0;
 }
 
@@ -830,7 +909,8 @@ int ntvfs_posix_remove_stream(struct ntvfs_backend *backend,
 	}
 	locked = true;
 	error = old_list_convert(posix, object, frame);
-	if (error != 0) {
+	if (error != 0 && !xattr_does_not_fit(error)) {
+		/* a full object must not keep its streams from going */
 		goto done;
 	}
 	error = stream_find(posix, object, name, false, frame, &place);
@@ -843,6 +923,214 @@ done:
 	}
 	TALLOC_FREE(frame);
 	return error;
+}
+
+/*
+ * Take back what a rename has done to its target. Nothing more can be done if
+ * that fails, too: the data is then under both names.
+ */
+static void rename_undo(struct ntvfs_posix *posix,
+			const struct ntvfs_object *object,
+			const struct stream_place *source,
+			const struct stream_place *target,
+			TALLOC_CTX *mem_ctx)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim from = claim_of(object, source->name);
+	struct ntvfs_stream_claim to = claim_of(object, target->name);
+	struct stream_place now;
+	int error = 0;
+
+	if (source->has_pointer) {
+		io->become_root(io->context);
+		(void)ntvfs_stream_file_pass(posix->stream_files,
+					     &to,
+					     &from,
+					     source->pointer.data,
+					     source->pointer.length);
+		io->unbecome_root(io->context);
+	}
+	if (stream_find(posix, object, target->name, false, mem_ctx, &now) !=
+	    0)
+	{
+		now = *target;
+		now.has_small = false;
+		now.has_pointer = false;
+	}
+	/* S2: the old small form must be there before a new file goes */
+	if (target->has_small) {
+		(void)ntvfs_xattr_set(posix,
+				      object,
+				      target->small_name,
+				      target->value.data,
+				      target->value.length,
+				      false);
+	}
+	if (target->has_pointer) {
+		error = ntvfs_xattr_set(posix,
+					object,
+					target->pointer_name,
+					target->pointer.data,
+					target->pointer.length,
+					false);
+	} else if (now.has_pointer) {
+		error = ntvfs_xattr_remove(posix,
+					   object,
+					   target->pointer_name);
+	}
+	if (error == 0 && now.has_pointer && !source->has_pointer &&
+	    data_blob_cmp(&now.pointer, &target->pointer) != 0)
+	{
+		/* a file that was made for the small source */
+		stream_file_drop(posix,
+				 object,
+				 target->name,
+				 now.pointer.data,
+				 now.pointer.length);
+	}
+	if (now.has_small && !target->has_small) {
+		(void)ntvfs_xattr_remove(posix, object, target->small_name);
+	}
+}
+
+/* Give the target the data of a large source: the file changes hands. */
+static int rename_large(struct ntvfs_posix *posix,
+			const struct ntvfs_object *object,
+			const struct stream_place *source,
+			const struct stream_place *target)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim from = claim_of(object, source->name);
+	struct ntvfs_stream_claim to = claim_of(object, target->name);
+	int error;
+
+	error = ntvfs_xattr_set(posix,
+				object,
+				target->pointer_name,
+				source->pointer.data,
+				source->pointer.length,
+				false);
+	if (error != 0) {
+		return error == ENOSPC ? EFBIG : error;
+	}
+	/*
+	 * Until the old pointer is gone there are two, but only one of them
+	 * has the claim at any instant (S1).
+	 */
+	io->become_root(io->context);
+	error = ntvfs_stream_file_pass(posix->stream_files,
+				       &from,
+				       &to,
+				       source->pointer.data,
+				       source->pointer.length);
+	io->unbecome_root(io->context);
+	return error;
+}
+
+/* Give the target the data of a small source. */
+static int rename_small(struct ntvfs_posix *posix,
+			const struct ntvfs_object *object,
+			const struct stream_place *source,
+			const struct stream_place *target,
+			TALLOC_CTX *mem_ctx)
+{
+	int fd = -1;
+	int error;
+
+	error = small_store(posix,
+			    object,
+			    target,
+			    source->value.data,
+			    source->size,
+			    mem_ctx);
+	if (xattr_does_not_fit(error)) {
+		/* for a moment the data is there twice, if only for that */
+		error = stream_move_to_file(posix,
+					    object,
+					    target,
+					    source->value.data,
+					    source->size,
+					    &fd);
+		if (error == 0) {
+			close(fd);
+		}
+		return error;
+	}
+	if (error == 0 && target->has_pointer) {
+		/* S2: this is the instant of the rename */
+		error = ntvfs_xattr_remove(posix,
+					   object,
+					   target->pointer_name);
+	}
+	return error;
+}
+
+/* Of a stream with both forms only one counts (S2): remove the other. */
+static int stale_form_remove(struct ntvfs_posix *posix,
+			     const struct ntvfs_object *object,
+			     struct stream_place *place)
+{
+	int error;
+
+	if (!place->has_pointer || !place->has_small) {
+		return 0;
+	}
+	error = ntvfs_xattr_remove(posix, object, place->small_name);
+	if (error != 0 && error != ENODATA) {
+		return error;
+	}
+	place->has_small = false;
+	return 0;
+}
+
+/* Both have been found, and may be what they are. Locked. */
+static int stream_rename(struct ntvfs_posix *posix,
+			 const struct ntvfs_object *object,
+			 struct stream_place *source,
+			 struct stream_place *target,
+			 TALLOC_CTX *mem_ctx)
+{
+	int error;
+
+	error = stale_form_remove(posix, object, source);
+	if (error != 0) {
+		return error;
+	}
+	error = stale_form_remove(posix, object, target);
+	if (error != 0) {
+		return error;
+	}
+
+	/* the new name gets the data before the old one loses them */
+	if (source->has_pointer) {
+		error = rename_large(posix, object, source, target);
+	} else {
+		error = rename_small(posix, object, source, target, mem_ctx);
+	}
+	if (error == 0) {
+		error = ntvfs_xattr_remove(posix,
+					   object,
+					   source->has_pointer
+						   ? source->pointer_name
+						   : source->small_name);
+	}
+	if (error != 0 && error != ENODATA) {
+		rename_undo(posix, object, source, target, mem_ctx);
+		return error;
+	}
+
+	if (target->has_pointer) {
+		stream_file_drop(posix,
+				 object,
+				 target->name,
+				 target->pointer.data,
+				 target->pointer.length);
+	}
+	if (source->has_pointer && target->has_small) {
+		/* S2: it does not count */
+		(void)ntvfs_xattr_remove(posix, object, target->small_name);
+	}
+	return 0;
 }
 
 int ntvfs_posix_rename_stream(struct ntvfs_backend *backend,
@@ -871,71 +1159,19 @@ int ntvfs_posix_rename_stream(struct ntvfs_backend *backend,
 		goto done;
 	}
 	error = stream_find(posix, object, from, true, frame, &source);
-	if (error != 0) {
+	if (error != 0 || strcmp(from, to) == 0) {
 		goto done;
 	}
-	error = stream_find(posix, object, to, false, frame, &target);
+	if (strlen(to) > STREAM_NAME_MAX) {
+		error = ENAMETOOLONG;
+		goto done;
+	}
+	error = stream_find(posix, object, to, true, frame, &target);
 	if (error == 0 && !replace) {
 		error = EEXIST;
 	}
-	if (error != 0 && error != ENOENT) {
-		goto done;
-	}
-
-	/*
-	 * The new name gets the data before the old one loses them. A small
-	 * stream that replaces a large one counts only once the pointer is
-	 * gone (S2), which then is the instant of the rename.
-	 */
-	if (source.has_pointer) {
-		error = ntvfs_xattr_set(posix,
-					object,
-					target.pointer_name,
-					source.pointer.data,
-					source.pointer.length,
-					false);
-	} else {
-		error = small_store(posix,
-				    object,
-				    &target,
-				    source.value.data,
-				    source.size,
-				    frame);
-	}
-	if (error != 0) {
-		goto done;
-	}
-	if (target.has_pointer) {
-		const struct ntvfs_posix_io *io = posix->io;
-
-		if (!source.has_pointer) {
-			error = ntvfs_xattr_remove(posix,
-						   object,
-						   target.pointer_name);
-			if (error != 0) {
-				goto done;
-			}
-		}
-		io->become_root(io->context);
-		ntvfs_stream_file_remove(posix->stream_files,
-					 object->file_id,
-					 target.pointer.data,
-					 target.pointer.length);
-		io->unbecome_root(io->context);
-	}
-	if (source.has_pointer) {
-		error = ntvfs_xattr_remove(posix,
-					   object,
-					   source.pointer_name);
-	}
-	if (error == 0 && source.has_small) {
-		error = ntvfs_xattr_remove(posix, object, source.small_name);
-	}
-	if (error == 0 && source.has_pointer && target.has_small) {
-		error = ntvfs_xattr_remove(posix, object, target.small_name);
-	}
-	if (error == ENODATA) {
-		error = 0;
+	if (error == 0 || error == ENOENT) {
+		error = stream_rename(posix, object, &source, &target, frame);
 	}
 done:
 	if (locked) {
@@ -1006,6 +1242,7 @@ int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
 		struct ntvfs_stream_data data = {.fd = -1};
 		char *pointer_name = NULL;
 		char *name = NULL;
+		bool lost = false;
 
 		name = stream_of_xattr(frame,
 				       xattr_name,
@@ -1027,21 +1264,20 @@ int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
 				continue;
 			}
 		}
-		error = ntvfs_posix_open_stream(backend,
-						object,
-						name,
-						0,
-						&data);
+		error = stream_open(posix, object, name, 0, &data, &lost);
 		if (error == ENOENT) {
 			/* gone meanwhile */
 			continue;
+		}
+		if (error != 0 && !lost) {
+			goto done;
 		}
 		if (data.fd != -1) {
 			close(data.fd);
 		}
 		/*
-		 * One whose file cannot be opened was complained of; it is
-		 * shown, empty, so that nobody takes it for deleted.
+		 * One whose file is lost was complained of; it is shown,
+		 * empty, so that nobody takes it for deleted.
 		 */
 		error = list_add(mem_ctx, streams, count, name, &data);
 		if (error != 0) {
