@@ -185,7 +185,6 @@ enum nv_status nv_load(struct nv_volume *volume,
 	atomic_store(&segment->open_group, root->sequence + 1);
 	atomic_store(&segment->root_directory, root->root_directory);
 	atomic_store(&segment->last_commit, nv_milliseconds());
-	atomic_store(&segment->spread_hint, root->total_blocks / 4);
 	nv_locks_init(segment);
 
 	status = nv_blocks_back(volume, root->total_blocks);

@@ -174,6 +174,15 @@ void nv_read_begin(struct nv_volume *volume, uint64_t ino,
 	reader_start(reader);
 }
 
+void nv_read_begin_sd(struct nv_volume *volume, struct nv_reader *reader)
+{
+	*reader = (struct nv_reader) {
+		.volume = volume,
+		.lock = NV_LOCK_SD,
+	};
+	reader_start(reader);
+}
+
 bool nv_read_again(struct nv_reader *reader)
 {
 	struct nv_object_lock *lock =

@@ -84,6 +84,23 @@ static enum nv_status store_upcase(struct nv_volume *volume,
 	return NV_OK;
 }
 
+/* An empty SD store is a page of zeros. */
+static enum nv_status store_sd_head(struct nv_volume *volume)
+{
+	struct nv_operation operation;
+	void *content = NULL;
+	enum nv_status status;
+
+	status = nv_operation_begin(volume, &operation, NULL, 0, 1, NV_OP_SD);
+	if (status != NV_OK) {
+		return status;
+	}
+	status = nv_page_make(&operation, NV_PAGE(NV_REGION_SYSTEM,
+						  NV_SYSTEM_SD_HEAD),
+			      0, NV_BLOCK_SIZE, &content);
+	return nv_operation_finish(&operation, status);
+}
+
 static enum nv_status make_root_directory(struct nv_volume *volume)
 {
 	struct nv_disk_inode *inode = NULL;
@@ -112,7 +129,6 @@ static enum nv_status make_root_directory(struct nv_volume *volume)
 		inode->last_access_time = now;
 		inode->last_write_time = now;
 		inode->change_time = now;
-		inode->next_cookie = 1;
 	}
 	status = nv_operation_finish(&operation, status);
 	if (status != NV_OK) {
@@ -219,6 +235,9 @@ static enum nv_status populate(struct nv_io *io,
 	}
 	volume->keep_io = true;
 	status = store_upcase(volume, upcase);
+	if (status == NV_OK) {
+		status = store_sd_head(volume);
+	}
 	if (status == NV_OK) {
 		status = make_root_directory(volume);
 	}

@@ -238,7 +238,7 @@ struct nv_segment {
 	_Atomic uint64_t root_directory;
 	_Atomic uint64_t node_hint, inode_hint, block_hint;
 	_Atomic uint64_t small_hint;	/* data of small files */
-	_Atomic uint64_t spread_hint;	/* a new window of a large file */
+	_Atomic uint64_t spread_count;	/* places given to large files */
 
 	_Atomic uint64_t commits;
 	_Atomic uint64_t flushes;

@@ -117,6 +117,8 @@ struct nv_reader {
 
 void nv_read_begin(struct nv_volume *volume, uint64_t ino,
 		   struct nv_reader *reader);
+/* The same for the SD store. */
+void nv_read_begin_sd(struct nv_volume *volume, struct nv_reader *reader);
 bool nv_read_again(struct nv_reader *reader);
 
 /*

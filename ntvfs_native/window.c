@@ -8,7 +8,7 @@
  * files which grow at the same time do not interleave. Window 0 of a slot is
  * for the first blocks of all its small files: these lie together in the order
  * in which they were made. A larger file gets a window of its own, first at a
- * place with room around it (spread_hint), then, doubling, right behind the
+ * place with room around it (spread_goal), then, doubling, right behind the
  * one that is used up.
  *
  * A window's run changes by compare-exchange only: whoever is short of space
@@ -118,16 +118,19 @@ static uint32_t sensible_size(struct nv_volume *volume, uint32_t size,
 	return size > want ? size : want;
 }
 
+/*
+ * A place far from the last ones: multiples of the golden ratio divide a line
+ * as evenly as can be, however many there are.
+ */
 static uint64_t spread_goal(struct nv_volume *volume)
 {
 	struct nv_segment *segment = volume->segment;
 	uint64_t total = atomic_load(&segment->total_blocks);
-	uint64_t stride = LARGEST_WINDOW * 2;
+	uint64_t number = atomic_fetch_add(&segment->spread_count, 1) + 1;
+	uint64_t fraction = (number * UINT64_C(0x9e3779b97f4a7c15)) >> 40;
 
-	if (stride > total / 64) {
-		stride = total / 64;
-	}
-	return atomic_fetch_add(&segment->spread_hint, stride) % total;
+	return (total >> 24) * fraction +
+		(((total & 0xffffff) * fraction) >> 24);
 }
 
 static bool refill_small(struct nv_volume *volume, struct nv_window *window,
