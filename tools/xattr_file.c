@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -302,6 +303,31 @@ static char *find_private(TALLOC_CTX *mem_ctx,
 	return found;
 }
 
+/* The file of that id in a folder; who has the claim follows in its name. */
+static char *file_of_id(TALLOC_CTX *mem_ctx,
+			const char *folder,
+			const char *id)
+{
+	struct dirent *entry = NULL;
+	char *found = NULL;
+	DIR *dir = opendir(folder);
+
+	if (dir == NULL) {
+		return NULL;
+	}
+	for (entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+		if (strncmp(entry->d_name, id, strlen(id)) == 0) {
+			found = talloc_asprintf(mem_ctx,
+						"%s/%s",
+						folder,
+						entry->d_name);
+			break;
+		}
+	}
+	closedir(dir);
+	return found;
+}
+
 /* A stream in a file of its own; what the pointer holds: stream_files.h. */
 static void look_at_stream_file(TALLOC_CTX *mem_ctx,
 				const struct xattr_file *file,
@@ -309,10 +335,12 @@ static void look_at_stream_file(TALLOC_CTX *mem_ctx,
 {
 	static const uint8_t head[] = {'N', 'T', 'S', 'F', 1, 0, 0, 0};
 	const struct ntvfs_stream_pointer *pointer = NULL;
-	char name[sizeof("streams/xx/") + 2 * NTVFS_STREAM_ID_SIZE] = "";
+	char folder_name[sizeof("streams/xx")] = "";
+	char id[2 * NTVFS_STREAM_ID_SIZE + 1] = "";
+	char *folder = NULL;
 	struct stat st;
 	size_t i;
-	char *end = name;
+	char *end = id;
 
 	value->status = NT_STATUS_INVALID_PARAMETER;
 	value->name =
@@ -324,17 +352,22 @@ static void look_at_stream_file(TALLOC_CTX *mem_ctx,
 		return;
 	}
 	pointer = (const struct ntvfs_stream_pointer *)value->blob.data;
-	end += sprintf(end, "streams/%02x/", pointer->id[0]);
+	sprintf(folder_name, "streams/%02x", pointer->id[0]);
 	for (i = 0; i < NTVFS_STREAM_ID_SIZE; i++) {
 		end += sprintf(end, "%02x", pointer->id[i]);
 	}
-	value->stream_file = find_private(mem_ctx, file->path, name);
+	folder = find_private(mem_ctx, file->path, folder_name);
+	if (folder != NULL) {
+		value->stream_file = file_of_id(mem_ctx, folder, id);
+		TALLOC_FREE(folder);
+	}
 	if (value->stream_file == NULL) {
 		value->bad = talloc_asprintf(
 			mem_ctx,
 			"no folder above has " NTVFS_POSIX_PRIVATE_FOLDER
-			"/%s, which holds its data%s",
-			name,
+			"/%s/%s*, which holds its data%s",
+			folder_name,
+			id,
 			geteuid() == 0 ? "" : " (only root can look)");
 		value->status = NT_STATUS_OBJECT_NAME_NOT_FOUND;
 		return;

@@ -187,7 +187,8 @@ class ToolTest(unittest.TestCase):
         self.assertIn('streams/a0/' + identity.hex(), text)
         folder = os.path.join(self.folder, '.ntvfs', 'streams', 'a0')
         os.makedirs(folder)
-        with open(os.path.join(folder, identity.hex()), 'wb') as f:
+        with open(os.path.join(folder, identity.hex() +
+                               '-%016x-%016x' % (4711, 1)), 'wb') as f:
             f.truncate(100000)
         self.assertIn('stream "large:$DATA" 100000 bytes in', self.dump())
         self.assertEqual(self.xattrs()[name]['size'], 100000)
