@@ -522,23 +522,12 @@ void ntvfs_name_cache_begin_change(struct ntvfs_name_cache *cache,
 				   const struct ntvfs_directory_stamp *before,
 				   struct ntvfs_name_change *change)
 {
-	struct directory *directory = NULL;
 	uint64_t hash = ntvfs_name_counters_hash(before->dev, before->ino);
 
 	*change = (struct ntvfs_name_change){
 		.before = *before,
 		.counter = ntvfs_name_counters_add(cache->counters, hash),
 	};
-	directory = find_directory(cache, hash, before->dev, before->ino);
-	if (directory == NULL || directory->table == NULL) {
-		return;
-	}
-	if (directory->counter != change->counter ||
-	    !stamps_equal(&directory->stamp, before)) {
-		drop(cache, directory);
-		return;
-	}
-	change->applicable = true;
 }
 
 /*
@@ -636,12 +625,13 @@ void ntvfs_name_cache_end_change(struct ntvfs_name_cache *cache,
 	if (directory == NULL || directory->table == NULL) {
 		return;
 	}
-	if (!change->applicable || after == NULL) {
+	if (after == NULL) {
 		goto forget;
 	}
 	/*
-	 * Only our own two steps may have moved the counter, and nobody in
-	 * this process may have read the directory in between.
+	 * What is remembered must be of the moment before the change: neither
+	 * older, nor read in between by this process. And only our own two
+	 * steps may have moved the counter.
 	 */
 	if (counter != change->counter + 1 ||
 	    directory->counter != change->counter ||

@@ -161,7 +161,6 @@ int ntvfs_name_cache_lookup(struct ntvfs_name_cache *cache,
 struct ntvfs_name_change {
 	struct ntvfs_directory_stamp before;
 	uint64_t counter;
-	bool applicable;
 };
 
 /*

@@ -429,5 +429,6 @@ int main(int argc, char **argv)
 	};
 
 	test_arguments(argc, argv);
-	return cmocka_run_group_tests_name("name table", tests, NULL, test_group_teardown);
+	return cmocka_run_group_tests_name(
+		"name table", tests, NULL, test_group_teardown);
 }
