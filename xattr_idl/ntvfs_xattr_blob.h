@@ -229,7 +229,7 @@ char *ntvfs_ntacl_to_text(TALLOC_CTX *mem_ctx,
 #define NTVFS_DOSSTREAM_INTERNAL 0x00000001
 
 struct ntvfs_dosstream {
-	const char *name;	/* "NAME:$DATA", UTF-8 */
+	const char *name;	/* UTF-8; a ":$DATA" behind it means nothing */
 	uint64_t size;
 	uint64_t allocation_size;
 	uint32_t flags;

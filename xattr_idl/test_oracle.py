@@ -134,7 +134,7 @@ def golden_blobs():
     hashes = dict(hash=[i & 255 for i in range(64)], hash_type=1)
     return {
         'dosattrib-text': ('dosattrib', b'0x20',
-                           'smbd 3.0 to 3.3: no NUL byte'),
+                           'smbd 3.0, and Wine, dosemu2, DOSBox: no NUL byte'),
         'dosattrib-text-nul': ('dosattrib', b'0x2027\0',
                                'the same as ndr_pack(version 0xFFFF) has it'),
         'dosattrib-1': ('dosattrib', dos_record(
@@ -147,7 +147,7 @@ def golden_blobs():
             name='file.txt'), 'ndr_pack; no smbd ever wrote it'),
         'dosattrib-3': ('dosattrib', dos_record(
             3, valid_flags=0x11, attrib=0x20, create_time=TIME),
-            'smbd 3.4 to 4.10'),
+            'smbd from 3.5 until 4.10'),
         'dosattrib-3-all': ('dosattrib', dos_record(
             3, valid_flags=all_flags, **v3), 'ndr_pack, every member valid'),
         'dosattrib-3-none': ('dosattrib', dos_record(
@@ -156,10 +156,10 @@ def golden_blobs():
                               'what ntvfs itself writes'),
         'dosattrib-4': ('dosattrib', dos_record(
             4, valid_flags=0x51, attrib=0x20, itime=TIME + 5,
-            create_time=TIME), 'smbd 4.11 to 4.15, and ksmbd'),
+            create_time=TIME), 'smbd from 4.11 until about 4.15, and ksmbd'),
         'dosattrib-5': ('dosattrib', dos_record(
             5, valid_flags=0x11, attrib=0x20, create_time=TIME),
-            'smbd since 4.16'),
+            'smbd since about 4.16'),
         'samba4-1': ('samba4', dos_record(
             1, xattr.DosAttrib, attrib=0x22, ea_size=4, size=12345,
             alloc_size=16384, create_time=TIME, change_time=TIME + 7),
@@ -174,7 +174,7 @@ def golden_blobs():
                     'samba-tool ntacl set --use-ntvfs'),
         'ntacl-2': ('ntacl', nt_acl(2, descriptor(SDDL),
                                     hash=list(range(16))),
-                    'acl_xattr before 3.5'),
+                    'the first acl_xattr; long gone'),
         'ntacl-3': ('ntacl', nt_acl(3, descriptor(SDDL), **hashes),
                     'acl_xattr where the POSIX ACL cannot be hashed'),
         'ntacl-3-ignore': ('ntacl', nt_acl(3, descriptor(SDDL_SACL),
@@ -198,7 +198,9 @@ def golden_blobs():
                          "Samba 4's own file server, last stream deleted"),
         'streams-two': ('streams', streams(
             ('Zone.Identifier:$DATA', 26, 512, 1),
-            ('\u00fcber:$DATA', 0, 0, 1)), "Samba 4's own file server"),
+            ('\u00fcber:$DATA', 0, 0, 1)), 'ndr_pack, names with a type'),
+        'streams-samba4': ('streams', streams(
+            ('Zone.Identifier', 26, 512, 1)), "Samba 4's own file server"),
         'eas-none': ('eas', eas(), "Samba 4's own file server"),
         'eas-two': ('eas', eas(('FOO', b'bar'), ('EMPTY', b'')),
                     "Samba 4's own file server"),

@@ -137,6 +137,11 @@ class ToolTest(unittest.TestCase):
         self.assertIn('"Zone.Identifier:$DATA" size 26', text)
         self.assertIn('stream "Zone.Identifier:$DATA" 6 bytes', text)
         self.assertIn('"FOO" 3 bytes "bar"', text)
+        self.set(user__DosStreams=golden('streams-samba4'))
+        os.removexattr(self.path, 'user.DosStream.Zone.Identifier:$DATA')
+        self.set_xattr('user.DosStream.Zone.Identifier', b'no NUL')
+        self.assertIn('stream "Zone.Identifier" 6 bytes', self.dump())
+        self.set(user__DosStreams=golden('streams-two'))
         found = self.xattrs()
         self.assertEqual(found['user.DosAttrib']['size_then'], 12345)
         self.assertEqual(found['user.DosEAs']['eas'],
