@@ -18,12 +18,40 @@ static bool has_prefix(const char *name, const char *prefix)
 
 bool ntvfs_posix_is_private_xattr(const char *name)
 {
+	/* ours, and what stock Samba hides for its own modules */
+	static const char *const private_names[] = {
+		NTVFS_XATTR_DOSATTRIB,
+		NTVFS_XATTR_DOSSTREAMS,
+		NTVFS_XATTR_DOSEAS,
+		"user.SAMBA_PAI",
+		"user.SAMBA_STREAMS",
+		"user.org.netatalk.Metadata",
+	};
+	size_t i;
+
 	/* without regard to case, as clients see EA names */
-	return strcasecmp(name, NTVFS_XATTR_DOSATTRIB) == 0 ||
-	       strcasecmp(name, NTVFS_XATTR_DOSSTREAMS) == 0 ||
-	       strcasecmp(name, NTVFS_XATTR_DOSEAS) == 0 ||
-	       has_prefix(name, NTVFS_XATTR_DOSSTREAM_PREFIX) ||
+	for (i = 0; i < sizeof(private_names) / sizeof(char *); i++) {
+		if (strcasecmp(name, private_names[i]) == 0) {
+			return true;
+		}
+	}
+	return has_prefix(name, NTVFS_XATTR_DOSSTREAM_PREFIX) ||
 	       has_prefix(name, NTVFS_XATTR_PRIVATE_PREFIX);
+}
+
+/* Without regard to case: the name of the xattr, or NULL. */
+static const char *names_find(const char *names,
+			      size_t length,
+			      const char *wanted)
+{
+	const char *name = NULL;
+
+	for (name = names; name < names + length; name += strlen(name) + 1) {
+		if (strcasecmp(name, wanted) == 0) {
+			return name;
+		}
+	}
+	return NULL;
 }
 
 static bool names_have(const char *names, size_t length, const char *wanted)
@@ -169,7 +197,9 @@ int ntvfs_posix_list_eas(struct ntvfs_backend *backend,
 			goto done;
 		}
 		/* a newer value of that name has been seen above */
-		if (names_have(all, all_length, full)) {
+		if (ntvfs_posix_is_private_xattr(full) ||
+		    names_find(all, all_length, full) != NULL)
+		{
 			continue;
 		}
 		error = names_append(mem_ctx,
@@ -200,6 +230,8 @@ int ntvfs_posix_get_ea(struct ntvfs_backend *backend,
 	TALLOC_CTX *frame = talloc_new(posix);
 	const struct ntvfs_dosea *ea = NULL;
 	struct ntvfs_doseas *old = NULL;
+	const char *names = NULL;
+	size_t names_length = 0;
 	char *full = NULL;
 	int error;
 
@@ -218,6 +250,15 @@ int ntvfs_posix_get_ea(struct ntvfs_backend *backend,
 	}
 	error = ntvfs_xattr_get(posix, object, full, buffer, size, length);
 	if (error != ENODATA) {
+		goto done;
+	}
+	error = ntvfs_xattr_names(posix, object, &names, &names_length);
+	if (error != 0) {
+		goto done;
+	}
+	if (names_find(names, names_length, full) != NULL) {
+		/* spelled otherwise, it hides an old one all the same */
+		error = ENODATA;
 		goto done;
 	}
 	error = old_eas_load(posix, object, frame, &old);
@@ -262,6 +303,7 @@ static int old_eas_convert(struct ntvfs_posix *posix,
 	}
 	for (i = 0; i < old->count; i++) {
 		const struct ntvfs_dosea *ea = &old->eas[i];
+		const char *names = NULL;
 		size_t length = 0;
 		char *full = NULL;
 
@@ -271,10 +313,13 @@ static int old_eas_convert(struct ntvfs_posix *posix,
 		if (full == NULL) {
 			return ENOMEM;
 		}
+		error = ntvfs_xattr_names(posix, object, &names, &length);
+		if (error != 0) {
+			return error;
+		}
 		if (ea->value.length == 0 ||
 		    ntvfs_posix_is_private_xattr(full) ||
-		    ntvfs_xattr_get(posix, object, full, NULL, 0, &length) ==
-			    0)
+		    names_find(names, length, full) != NULL)
 		{
 			continue;
 		}
