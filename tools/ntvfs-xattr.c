@@ -24,9 +24,9 @@ static const char usage[] =
 "Usage: ntvfs-xattr dump [--json] PATH...\n"
 "\n"
 "Show what Samba servers and ntvfs keep about files and directories in\n"
-"extended attributes: DOS attributes, create and change time, NT ACL, streams,\n"
-"EAs, in all the forms that were ever in use. A symbolic link is followed.\n"
-"Nothing is changed.\n"
+"extended attributes: DOS attributes, create and change time, NT ACL,\n"
+"streams, EAs, in all the forms that were ever in use. A symbolic link is\n"
+"followed. Nothing is changed.\n"
 "\n"
 "  --json      one JSON array, an object for each path, instead of text\n"
 "  -h, --help  this text\n"
@@ -38,7 +38,7 @@ static const char usage[] =
 "To remove a value that is bad: setfattr -x NAME PATH. smbd then goes by its\n"
 "defaults for that file.\n";
 
-/* Print text with two more columns in front of each line. */
+/* Print text with so many columns in front of each line. */
 static void print_indented(const char *text, int columns)
 {
 	const char *end = NULL;
@@ -57,8 +57,10 @@ static void print_indented(const char *text, int columns)
 	}
 }
 
-/* Names come from clients: what a terminal could take for an order is not
- * passed on to it. */
+/*
+ * Names come from clients: what a terminal could take for an order is not
+ * passed on to it.
+ */
 static void print_name(const char *name)
 {
 	const unsigned char *c = NULL;

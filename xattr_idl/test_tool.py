@@ -13,7 +13,9 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
-TOOL = os.path.join(TOP, 'bin', 'ntvfs-xattr')
+# The one of a --sanitize build is as good.
+TOOL = os.environ.get('NTVFS_XATTR') or os.path.join(TOP, 'bin',
+                                                     'ntvfs-xattr')
 BUILD = os.path.join(TOP, 'build')
 
 
