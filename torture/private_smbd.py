@@ -493,7 +493,7 @@ class PrivateSmbd:
             'passdb backend': 'tdbsam:' + self.file('private', 'passdb.tdb'),
             'state directory': self.file('state'),
             'cache directory': self.file('cache'),
-            'lock directory': self.file('lock'),
+            'lock directory': self._lock_folder(),
             'pid directory': self.file('pid'),
             'ncalrpc dir': self.file('ncalrpc'),
             'winbindd socket directory': self.file('winbindd'),
@@ -537,6 +537,15 @@ class PrivateSmbd:
         """Where smbd sees a share's folder."""
         return os.path.join(self._mount_point(), 'share', share.name)
 
+    def _lock_folder(self):
+        """smbd's lock directory, in the namespace's tmpfs.
+
+        Not below our folder: smbd, as the user, looks there whether another
+        smbd still lives. In a checkout below /root it would see nobody, take
+        others' locks for left over, and panic when two open one file.
+        """
+        return os.path.join(self._mount_point(), 'lock')
+
     def _start_script(self):
         """What runs in the new namespace; for reading, too."""
         quote = shlex.quote
@@ -549,7 +558,7 @@ class PrivateSmbd:
             '# of its own (unshare --mount).',
             'set -e',
             'mount -t tmpfs -o mode=755 private-smbd %s' % mount_point,
-            'mkdir %s' % quote(copy),
+            'mkdir %s %s' % (quote(copy), quote(self._lock_folder())),
             'cp -a %s/. %s/' % (quote(folder), quote(copy)),
         ]
         for module in self.modules:
@@ -577,7 +586,10 @@ class PrivateSmbd:
 
     def _add_users(self):
         for user in self.users:
-            result = self.command('pdbedit', '-s', self.conf, '--create',
+            # The lock directory is there once smbd runs; here is another.
+            result = self.command('pdbedit', '-s', self.conf,
+                                  '--option=lock directory=' +
+                                  self.file('lock'), '--create',
                                   '--password-from-stdin', '-u', user.name,
                                   input='%s\n%s\n' % (user.password,
                                                       user.password))
