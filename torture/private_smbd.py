@@ -88,6 +88,10 @@ MODULE = os.path.join(TOP, 'bin', 'ntvfs.so')
 # Ordinary users' ids: inside Debian's range for them, at its far end.
 FIRST_UID = 59001
 
+# What smbd takes for its machine's name. Each of its processes looks that name
+# up; where only a DNS server far away could tell, that costs a login seconds.
+HOST_NAME = 'ntvfs'
+
 # A unix socket's address has 108 bytes; the longest name that smbd appends
 # to its folders is about 28.
 LONGEST_FOLDER = 76
@@ -293,6 +297,8 @@ class PrivateSmbd:
             'LD_PRELOAD': ' '.join(self.preload + ['libnss_wrapper.so']),
             'NSS_WRAPPER_PASSWD': self.file('passwd'),
             'NSS_WRAPPER_GROUP': self.file('group'),
+            'NSS_WRAPPER_HOSTS': self.file('hosts'),
+            'NSS_WRAPPER_HOSTNAME': HOST_NAME,
             'SMB_CONF_PATH': self.conf,
         })
         environment.update(self.extra_environment)
@@ -447,6 +453,7 @@ class PrivateSmbd:
             self.port = free_port()
         self._write('passwd', self._passwd())
         self._write('group', self._group())
+        self._write('hosts', '127.0.0.1 localhost %s\n' % HOST_NAME)
         self._write('smb.conf', self._smb_conf())
         self._write('client.conf', self._client_conf())
         self._write('start', self._start_script(), mode=0o755)
@@ -484,7 +491,7 @@ class PrivateSmbd:
     def _smb_conf(self):
         settings = {
             'server role': 'standalone server',
-            'netbios name': 'NTVFS',
+            'netbios name': HOST_NAME,
             'workgroup': 'NTVFS',
             'server string': 'private smbd',
             'smb ports': self.port,
