@@ -37,7 +37,7 @@ static inline char *test_folder_make(TALLOC_CTX *mem_ctx)
 	} else if (access(top, W_OK) != 0) {
 		top = "/tmp";
 	}
-	path = talloc_asprintf(mem_ctx, "%s/ntvfs-test-XXXXXX", top);
+	path = talloc_asprintf(mem_ctx, "%s/ntvfs-posix-XXXXXX", top);
 	if (path == NULL || mkdtemp(path) == NULL) {
 		fprintf(stderr, "cannot make a folder in %s: %s\n", top,
 			strerror(errno));
