@@ -65,6 +65,14 @@ done:
 	return error;
 }
 
+static enum ntvfs_stamps stamps_of(const struct ntvfs_posix_config *config)
+{
+	if (config->xattr_store == NTVFS_XATTR_STORE_TDB) {
+		return NTVFS_STAMPS_NONE;
+	}
+	return config->exact_stamps ? NTVFS_STAMPS_EXACT : NTVFS_STAMPS_COARSE;
+}
+
 int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 		       const struct ntvfs_posix_io *io,
 		       const struct ntvfs_posix_config *config,
@@ -91,7 +99,7 @@ int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 	posix->config.lock_path = talloc_strdup(posix, config->lock_path);
 	posix->cache = ntvfs_metadata_cache_create(posix,
 						   config->cached_objects,
-						   config->exact_stamps);
+						   stamps_of(config));
 	posix->complaints = ntvfs_complaints_create(posix,
 						    COMPLAINTS,
 						    config->complain,

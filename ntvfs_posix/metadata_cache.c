@@ -16,7 +16,7 @@
 #define COARSE_CLOCK_STEP_NS 20000000
 
 struct ntvfs_metadata_cache {
-	bool exact_stamps;
+	enum ntvfs_stamps stamps;
 	size_t sets;
 	uint64_t count;
 	struct ntvfs_metadata *entries;	/* sets * WAYS */
@@ -24,7 +24,7 @@ struct ntvfs_metadata_cache {
 
 struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 							 size_t objects,
-							 bool exact_stamps)
+							 enum ntvfs_stamps stamps)
 {
 	struct ntvfs_metadata_cache *cache = NULL;
 
@@ -35,7 +35,7 @@ struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 	if (objects < 16) {
 		objects = 16;
 	}
-	cache->exact_stamps = exact_stamps;
+	cache->stamps = stamps;
 	cache->sets = (objects + WAYS - 1) / WAYS;
 	cache->entries = talloc_zero_array(cache,
 					   struct ntvfs_metadata,
@@ -112,7 +112,7 @@ ntvfs_metadata_get(struct ntvfs_metadata_cache *cache,
 		}
 	}
 
-	if (!metadata_is(entry, object) || entry->made_young ||
+	if (!metadata_is(entry, object) || entry->for_one_call ||
 	    !same_time(&entry->stamp, &object->change_stamp))
 	{
 		metadata_clear(entry);
@@ -123,8 +123,10 @@ ntvfs_metadata_get(struct ntvfs_metadata_cache *cache,
 		 * M1. A later change may leave the stamp as it is: what is
 		 * read now is for this call alone.
 		 */
-		entry->made_young = !cache->exact_stamps &&
-				    stamp_is_young(&object->change_stamp);
+		entry->for_one_call =
+			cache->stamps == NTVFS_STAMPS_NONE ||
+			(cache->stamps == NTVFS_STAMPS_COARSE &&
+			 stamp_is_young(&object->change_stamp));
 	}
 	entry->used = ++cache->count;
 	return entry;

@@ -11,6 +11,9 @@
  * each time (invariant M1: no entry is kept that a later change could leave
  * with the same stamp).
  *
+ * Where xattrs are kept in a tdb, their changes leave the object's stamp alone:
+ * nothing outlives the call that read it, then.
+ *
  * The cache belongs to one process and one thread.
  *
  * Copyright (C) 2026 the ntvfs developers
@@ -32,7 +35,7 @@ struct ntvfs_metadata {
 	uint64_t file_id;
 	struct timespec stamp;
 	uint64_t used;		/* the cache's count when last used */
-	bool made_young;	/* M1: for the call that made it only */
+	bool for_one_call;	/* M1: not to be found again */
 	uint32_t known;		/* NTVFS_METADATA_HAS_* */
 
 	struct ntvfs_dosattrib attributes;	/* valid == 0: none stored */
@@ -44,10 +47,17 @@ struct ntvfs_metadata {
 
 struct ntvfs_metadata_cache;
 
+/* What an object's change stamp tells of its xattrs. */
+enum ntvfs_stamps {
+	NTVFS_STAMPS_EXACT,	/* another one after each change */
+	NTVFS_STAMPS_COARSE,	/* M1 */
+	NTVFS_STAMPS_NONE	/* nothing */
+};
+
 /* objects: how many to remember, at least 16. NULL: no memory. */
 struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 							 size_t objects,
-							 bool exact_stamps);
+							 enum ntvfs_stamps stamps);
 
 /*
  * The entry of an object, empty (known == 0) if nothing is known under its

@@ -63,7 +63,7 @@ static void test_exact_stamps(void **state)
 	struct ntvfs_metadata_cache *cache = NULL;
 	struct ntvfs_object object = object_of(1, 0);
 
-	cache = ntvfs_metadata_cache_create(*state, 16, true);
+	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_EXACT);
 	assert_true(is_kept(cache, &object));
 	/* any other stamp, an earlier one too: a backup was put back */
 	object.change_stamp.tv_nsec ^= 1;
@@ -90,7 +90,7 @@ static void test_m1_coarse_stamps(void **state)
 	const struct timespec pause = {.tv_nsec = 30000000};
 	int i;
 
-	cache = ntvfs_metadata_cache_create(*state, 16, false);
+	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_COARSE);
 	for (i = 0; i < 100; i++) {
 		object = object_of(1, i * 100000);
 		assert_false(is_kept(cache, &object));
@@ -115,6 +115,17 @@ static void test_m1_coarse_stamps(void **state)
 	assert_true(is_kept(cache, &object));
 }
 
+/* Xattrs that lie elsewhere change without the object's knowing. */
+static void test_no_stamps(void **state)
+{
+	struct ntvfs_metadata_cache *cache = NULL;
+	struct ntvfs_object object = object_of(1, 1000000000000);
+
+	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_NONE);
+	assert_false(is_kept(cache, &object));
+	assert_false(is_kept(cache, &object));
+}
+
 static void test_more_objects_than_room(void **state)
 {
 	struct ntvfs_metadata_cache *cache = NULL;
@@ -123,7 +134,7 @@ static void test_more_objects_than_room(void **state)
 	unsigned found = 0;
 	uint64_t i;
 
-	cache = ntvfs_metadata_cache_create(*state, 1, true);
+	cache = ntvfs_metadata_cache_create(*state, 1, NTVFS_STAMPS_EXACT);
 	for (i = 0; i < 10000; i++) {
 		object.file_id = i;
 		entry = ntvfs_metadata_get(cache, &object);
@@ -152,6 +163,9 @@ int main(void)
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_m1_coarse_stamps,
+						setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_no_stamps,
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_more_objects_than_room,
