@@ -149,7 +149,7 @@ class SmbTest(unittest.TestCase):
 
     def put_local(self, name, data=b''):
         """A file that a local program of the share's owner writes."""
-        path = self.local(name)
+        path = os.path.join(self.local(), name)
         with open(path, 'wb') as f:
             f.write(data)
         uid = self.env.smbd.user('nt').uid
@@ -362,8 +362,9 @@ def arguments_of(description):
                         help='keep the folder with shares and logs')
     parser.add_argument('--list', action='store_true',
                         help='print the names of the tests and end')
-    parser.add_argument('--log-level', default='1', metavar='N',
-                        help="smbd's log level")
+    parser.add_argument('--log-level', default='1 vfs:3', metavar='LEVEL',
+                        help="smbd's log level; default: %(default)s, with "
+                        'what the module says it forces')
     parser.add_argument('tests', nargs='*', metavar='TEST',
                         help='only tests with this in their name')
     return parser.parse_args()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# The four times over SMB: independent, exact, lasting, moved by the right acts.
+# The four times over SMB: independent, exact, lasting, moved rightly.
 #
 # Copyright (C) 2026 the ntvfs developers
 # SPDX-License-Identifier: GPL-3.0-or-later
