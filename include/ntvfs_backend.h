@@ -128,6 +128,14 @@ struct ntvfs_backend_ops {
 			    const struct ntvfs_object *object);
 
 	/*
+	 * The object has lost its last name: what is kept of it outside of
+	 * it (the files of large streams, a record in a tdb) goes. Best
+	 * effort: what stays takes room, but comes back for no other object.
+	 */
+	void (*forget_object)(struct ntvfs_backend *backend,
+			      const struct ntvfs_object *object);
+
+	/*
 	 * The stored security descriptor, complete. ENODATA: none is
 	 * stored. EINVAL: what is stored cannot be read (it was reported);
 	 * the caller must not let anybody in because of that.
@@ -241,6 +249,8 @@ struct ntvfs_backend_ops {
 
 struct ntvfs_backend {
 	const struct ntvfs_backend_ops *ops;
+	/* whether forget_object has something to do for most objects */
+	bool keeps_outside;
 };
 
 #endif /* NTVFS_BACKEND_H */

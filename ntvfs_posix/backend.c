@@ -22,6 +22,7 @@ static const struct ntvfs_backend_ops posix_ops = {
 	.get_attributes = ntvfs_posix_get_attributes,
 	.set_attributes = ntvfs_posix_set_attributes,
 	.note_change = ntvfs_posix_note_change,
+	.forget_object = ntvfs_posix_forget_object,
 	.get_security_descriptor = ntvfs_posix_get_security_descriptor,
 	.set_security_descriptor = ntvfs_posix_set_security_descriptor,
 	.list_eas = ntvfs_posix_list_eas,
@@ -118,6 +119,7 @@ int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 		if (error != 0) {
 			goto fail;
 		}
+		posix->backend.keeps_outside = true;
 	}
 	*backend = &posix->backend;
 	return 0;

@@ -67,6 +67,10 @@ int ntvfs_xattr_remove(struct ntvfs_posix *posix,
 		       const struct ntvfs_object *object,
 		       const char *name);
 
+/* The object is gone, and its xattrs with it. */
+void ntvfs_xattr_forget(struct ntvfs_posix *posix,
+			const struct ntvfs_object *object);
+
 /* The value on talloc, of any length. */
 int ntvfs_xattr_load(struct ntvfs_posix *posix,
 		     const struct ntvfs_object *object,
@@ -128,6 +132,8 @@ int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
 		       size_t length);
 
 /* streams.c */
+void ntvfs_posix_forget_object(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object);
 int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
 			     const struct ntvfs_object *object,
 			     TALLOC_CTX *mem_ctx,

@@ -1293,3 +1293,47 @@ done:
 	TALLOC_FREE(frame);
 	return error;
 }
+
+void ntvfs_posix_forget_object(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object)
+{
+	struct ntvfs_posix *posix = ntvfs_posix_of(backend);
+	TALLOC_CTX *frame = talloc_new(posix);
+	const char *xattr_name = NULL;
+	const char *names = NULL;
+	size_t length = 0;
+
+	if (frame == NULL ||
+	    ntvfs_xattr_names(posix, object, &names, &length) != 0)
+	{
+		goto done;
+	}
+	/* nobody can reach the object any more: there is nothing to lock */
+	for (xattr_name = names; xattr_name < names + length;
+	     xattr_name += strlen(xattr_name) + 1)
+	{
+		DATA_BLOB pointer = {.data = NULL};
+		char *name = NULL;
+
+		name = stream_of_xattr(frame,
+				       xattr_name,
+				       NTVFS_XATTR_STREAM_FILE_PREFIX);
+		if (name == NULL ||
+		    ntvfs_xattr_load(posix,
+				     object,
+				     xattr_name,
+				     frame,
+				     &pointer) != 0)
+		{
+			continue;
+		}
+		stream_file_drop(posix,
+				 object,
+				 name,
+				 pointer.data,
+				 pointer.length);
+	}
+done:
+	ntvfs_xattr_forget(posix, object);
+	TALLOC_FREE(frame);
+}

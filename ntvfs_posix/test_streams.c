@@ -794,6 +794,28 @@ static void test_samba4_full(void **state)
 	TALLOC_FREE(max);
 }
 
+/* The last name is gone: its files go, those of a copy do not. */
+static void test_forget_object(void **state)
+{
+	struct fake_fixture *f = *state;
+	const struct content a = {'a', LARGE};
+	struct ntvfs_object object;
+
+	stream_put(f->backend, f->file, "a", a);
+	stream_put(f->backend, f->file, "b", (struct content){'b', 10});
+	stream_put(f->backend, f->file, "c", (struct content){'c', 5000});
+	fake_object_copy(f->file, f->other);
+	assert_stream(f->backend, f->other, "a", a);
+	assert_int_equal(count_files(f), 3);
+	object = fake_object_now(f->file);
+	f->backend->ops->forget_object(f->backend, &object);
+	assert_int_equal(count_files(f), 1);
+	assert_stream(f->backend, f->other, "a", a);
+	object = fake_object_now(f->other);
+	f->backend->ops->forget_object(f->backend, &object);
+	assert_int_equal(count_files(f), 0);
+}
+
 static void test_rename_to_itself(void **state)
 {
 	struct fake_fixture *f = *state;
@@ -1241,6 +1263,7 @@ int main(void)
 		STREAMS_TEST(test_p1_private_folder),
 		STREAMS_TEST(test_samba4),
 		STREAMS_TEST(test_samba4_full),
+		STREAMS_TEST(test_forget_object),
 		STREAMS_TEST(test_rename_to_itself),
 		STREAMS_TEST(test_calls),
 		STREAMS_TEST(test_each_call_fails),

@@ -145,6 +145,17 @@ int ntvfs_xattr_remove(struct ntvfs_posix *posix,
 	return 0;
 }
 
+void ntvfs_xattr_forget(struct ntvfs_posix *posix,
+			const struct ntvfs_object *object)
+{
+	ntvfs_metadata_forget(posix->cache, object);
+	if (posix->xattr_tdb != NULL) {
+		struct ntvfs_xattr_tdb_key key = tdb_key(posix, object);
+
+		(void)ntvfs_xattr_tdb_forget(posix->xattr_tdb, &key);
+	}
+}
+
 int ntvfs_xattr_load(struct ntvfs_posix *posix,
 		     const struct ntvfs_object *object,
 		     const char *name,

@@ -279,48 +279,6 @@ static bool open_for_delete(struct vfs_handle_struct *handle,
 	return false;
 }
 
-int ntvfs_unlinkat(struct vfs_handle_struct *handle,
-		   struct files_struct *dirfsp,
-		   const struct smb_filename *smb_fname,
-		   int flags)
-{
-	const char *name = smb_fname->base_name;
-	struct directory_change change = {.begun = false};
-	int ret;
-
-	if (ntvfs_share_of(handle) == NULL) {
-		return SMB_VFS_NEXT_UNLINKAT(handle,
-					     dirfsp,
-					     smb_fname,
-					     flags);
-	}
-	if (is_named_stream(smb_fname)) {
-		return ntvfs_stream_unlink(handle, smb_fname);
-	}
-	if (is_private_name(handle, dirfsp, name)) {
-		errno = ENOENT;
-		return -1;
-	}
-	change_begin(handle, dirfsp, name, &change);
-	ret = SMB_VFS_NEXT_UNLINKAT(handle, dirfsp, smb_fname, flags);
-	if (ret != 0 && (errno == EACCES || errno == EPERM)) {
-		int saved_errno = errno;
-
-		if (open_for_delete(handle, dirfsp, smb_fname)) {
-			become_root();
-			ret = SMB_VFS_NEXT_UNLINKAT(handle,
-						    dirfsp,
-						    smb_fname,
-						    flags);
-			saved_errno = errno;
-			unbecome_root();
-		}
-		errno = saved_errno;
-	}
-	change_end(&change, ret == 0, last_component(name), NULL);
-	return ret;
-}
-
 /* Open a name as a handle that stands for the object; NULL with errno. */
 static struct smb_filename *object_at(struct files_struct *dirfsp,
 				      const struct smb_filename *name)
@@ -341,6 +299,78 @@ static struct smb_filename *object_at(struct files_struct *dirfsp,
 		return NULL;
 	}
 	return pathref;
+}
+
+/* If the object has no name any more, what is kept outside of it goes too. */
+static void forget_if_gone(struct vfs_handle_struct *handle,
+			   struct files_struct *fsp)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_object object = {.handle = NULL};
+	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
+
+	if (ntvfs_object_of(handle, fsp, &object, &st) &&
+	    st.st_ex_nlink == 0)
+	{
+		share->backend->ops->forget_object(share->backend, &object);
+	}
+}
+
+int ntvfs_unlinkat(struct vfs_handle_struct *handle,
+		   struct files_struct *dirfsp,
+		   const struct smb_filename *smb_fname,
+		   int flags)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	const char *name = smb_fname->base_name;
+	struct directory_change change = {.begun = false};
+	struct smb_filename *pathref = NULL;
+	int ret;
+
+	if (share == NULL) {
+		return SMB_VFS_NEXT_UNLINKAT(handle,
+					     dirfsp,
+					     smb_fname,
+					     flags);
+	}
+	if (is_named_stream(smb_fname)) {
+		return ntvfs_stream_unlink(handle, smb_fname);
+	}
+	if (is_private_name(handle, dirfsp, name)) {
+		errno = ENOENT;
+		return -1;
+	}
+	if (share->backend->keeps_outside) {
+		/* to know the object by when its name is gone */
+		pathref = object_at(dirfsp, smb_fname);
+	}
+	change_begin(handle, dirfsp, name, &change);
+	ret = SMB_VFS_NEXT_UNLINKAT(handle, dirfsp, smb_fname, flags);
+	if (ret != 0 && (errno == EACCES || errno == EPERM)) {
+		int saved_errno = errno;
+
+		if (open_for_delete(handle, dirfsp, smb_fname)) {
+			become_root();
+			ret = SMB_VFS_NEXT_UNLINKAT(handle,
+						    dirfsp,
+						    smb_fname,
+						    flags);
+			saved_errno = errno;
+			unbecome_root();
+		}
+		errno = saved_errno;
+	}
+	change_end(&change, ret == 0, last_component(name), NULL);
+	if (pathref != NULL) {
+		int saved_errno = errno;
+
+		if (ret == 0) {
+			forget_if_gone(handle, pathref->fsp);
+		}
+		TALLOC_FREE(pathref);
+		errno = saved_errno;
+	}
+	return ret;
 }
 
 /*
@@ -414,39 +444,6 @@ static bool target_allows_replace(struct vfs_handle_struct *handle,
 	return true;
 }
 
-/* The object has no name any more: what lies outside of it goes too. */
-static void remove_streams_of_replaced(struct vfs_handle_struct *handle,
-				       struct files_struct *fsp)
-{
-	struct ntvfs_share *share = ntvfs_share_of(handle);
-	struct ntvfs_backend *backend = share->backend;
-	struct ntvfs_stream_entry *streams = NULL;
-	struct ntvfs_object object = {.handle = NULL};
-	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
-	size_t count = 0;
-	size_t i;
-
-	if (!ntvfs_object_of(handle, fsp, &object, &st) ||
-	    st.st_ex_nlink != 0)
-	{
-		return;
-	}
-	if (backend->ops->list_streams(backend,
-				       &object,
-				       talloc_tos(),
-				       &streams,
-				       &count) != 0)
-	{
-		return;
-	}
-	for (i = 0; i < count; i++) {
-		become_root();
-		backend->ops->remove_stream(backend, &object, streams[i].name);
-		unbecome_root();
-	}
-	TALLOC_FREE(streams);
-}
-
 int ntvfs_renameat(struct vfs_handle_struct *handle,
 		   struct files_struct *src_dirfsp,
 		   const struct smb_filename *src,
@@ -516,7 +513,7 @@ int ntvfs_renameat(struct vfs_handle_struct *handle,
 			   NULL);
 	}
 	if (ret == 0 && target != NULL) {
-		remove_streams_of_replaced(handle, target->fsp);
+		forget_if_gone(handle, target->fsp);
 	}
 	if (ret == 0 && S_ISDIR(src->st.st_ex_mode)) {
 		struct ntvfs_object object = {.handle = NULL};
