@@ -9,8 +9,7 @@
 #include <string.h>
 #include "check.h"
 
-#define FLAGS_KNOWN (NV_INODE_CASE_SENSITIVE | NV_INODE_ORPHAN | \
-		     NV_INODE_INDEXED)
+#define FLAGS_KNOWN (NV_INODE_CASE_SENSITIVE | NV_INODE_ORPHAN)
 
 struct check_inode *check_inode_of(struct check *check, uint64_t file_id)
 {
@@ -100,7 +99,7 @@ static bool check_fields(struct check *check, uint64_t ino,
 		return false;
 	}
 	if ((inode->flags & ~(uint32_t)FLAGS_KNOWN) != 0 ||
-	    !check_zero(inode->reserved, sizeof(inode->reserved))) {
+	    inode->reserved != 0) {
 		check_say(check, NV_FINDING_INODE_FIELD,
 			  "inode %llu: unknown flags %08x or reserved bytes",
 			  number, inode->flags);
@@ -119,9 +118,8 @@ static bool check_fields(struct check *check, uint64_t ino,
 				  number);
 		}
 	} else if (inode->directory_root != NV_PAGE_NONE ||
-		   inode->entry_count != 0 || inode->next_cookie != 0 ||
-		   (inode->flags & (NV_INODE_CASE_SENSITIVE |
-				    NV_INODE_INDEXED)) != 0) {
+		   inode->entry_count != 0 ||
+		   (inode->flags & NV_INODE_CASE_SENSITIVE) != 0) {
 		check_say(check, NV_FINDING_INODE_FIELD,
 			  "inode %llu: no directory, but has names in it",
 			  number);

@@ -187,7 +187,6 @@ static_assert(offsetof(struct nv_disk_root, checksum) == 504, "root.sum");
 
 #define NV_INODE_CASE_SENSITIVE 0x00000001	/* directory */
 #define NV_INODE_ORPHAN 0x00000002		/* nlink 0, held open */
-#define NV_INODE_INDEXED 0x00000004		/* directory_root is valid */
 
 /*
  * The fixed part of an inode. Its length when the inode was made is stored
@@ -227,7 +226,9 @@ struct nv_disk_inode {
 	uint64_t ea_root;		/* page, EAs that do not fit inside */
 	uint64_t next_cookie;		/* directory: next entry's cookie */
 	uint64_t device;		/* st_rdev of a special file */
-	uint64_t reserved[2];		/* zero */
+	uint64_t reparse_root;		/* page, reparse data that does not
+					   fit inside */
+	uint64_t reserved;		/* zero */
 };
 
 static_assert(sizeof(struct nv_disk_inode) == 192, "inode");
