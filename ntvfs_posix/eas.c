@@ -54,18 +54,6 @@ static const char *names_find(const char *names,
 	return NULL;
 }
 
-static bool names_have(const char *names, size_t length, const char *wanted)
-{
-	const char *name = NULL;
-
-	for (name = names; name < names + length; name += strlen(name) + 1) {
-		if (strcmp(name, wanted) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* What is in user.DosEAs; *eas is NULL if there is none. */
 static int old_eas_load(struct ntvfs_posix *posix,
 			const struct ntvfs_object *object,
@@ -81,7 +69,9 @@ static int old_eas_load(struct ntvfs_posix *posix,
 
 	*eas = NULL;
 	error = ntvfs_xattr_names(posix, object, &names, &length);
-	if (error != 0 || !names_have(names, length, NTVFS_XATTR_DOSEAS)) {
+	if (error != 0 ||
+	    !ntvfs_xattr_names_have(names, length, NTVFS_XATTR_DOSEAS))
+	{
 		return error;
 	}
 	error = ntvfs_xattr_load(posix,

@@ -87,6 +87,11 @@ int ntvfs_xattr_names(struct ntvfs_posix *posix,
 		      const char **names,
 		      size_t *length);
 
+/* Whether there is a name among packed ones, exactly as it is. */
+bool ntvfs_xattr_names_have(const char *names,
+			    size_t length,
+			    const char *wanted);
+
 /* Report a record that cannot be read, once for each object and name. */
 void ntvfs_posix_complain(struct ntvfs_posix *posix,
 			  const struct ntvfs_object *object,
@@ -131,7 +136,7 @@ int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
 		       const void *value,
 		       size_t length);
 
-/* streams.c */
+/* streams.c, stream_rename.c */
 void ntvfs_posix_forget_object(struct ntvfs_backend *backend,
 			       const struct ntvfs_object *object);
 int ntvfs_posix_list_streams(struct ntvfs_backend *backend,

@@ -283,6 +283,20 @@ int ntvfs_xattr_names(struct ntvfs_posix *posix,
 	return 0;
 }
 
+bool ntvfs_xattr_names_have(const char *names,
+			    size_t length,
+			    const char *wanted)
+{
+	const char *name = NULL;
+
+	for (name = names; name < names + length; name += strlen(name) + 1) {
+		if (strcmp(name, wanted) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void ntvfs_posix_complain(struct ntvfs_posix *posix,
 			  const struct ntvfs_object *object,
 			  const char *xattr_name,
