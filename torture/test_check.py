@@ -54,9 +54,12 @@ class CheckTest(unittest.TestCase):
 
     def test_cmocka_counts(self):
         self.assertEqual(self.cmocka(
-            'echo 1..4; echo ok 1 - a; echo not ok 2 - b;'
+            'echo 1..4; echo ok 1 - a; echo not ok 2 - b; echo "# 1 != 2";'
+            'echo "# b.c:7"; echo no such device;'
             'echo "not ok 3 # SKIP c"; echo ok 4 - d; exit 1'), (2, 1, 1))
-        self.assertIn('script b', self.checks.failures[0][1])
+        self.assertEqual(self.checks.failures[0][1], 'script b')
+        self.assertIn('1 != 2; b.c:7; see', self.checks.failures[0][2])
+        self.assertEqual(self.checks.skips[0][2], 'no such device')
 
     def test_cmocka_killed(self):
         self.assertEqual(self.cmocka(
