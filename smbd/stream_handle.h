@@ -37,6 +37,14 @@ int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
 			   struct ntvfs_stream_data *data);
 
 /*
+ * The file that has the stream, when smbd gives only a name. *to_free is
+ * the caller's to free. NULL with errno set if it is not found.
+ */
+struct files_struct *ntvfs_stream_base_of(struct vfs_handle_struct *handle,
+					  const struct smb_filename *smb_fname,
+					  struct smb_filename **to_free);
+
+/*
  * The stream has got a file meanwhile, open as fd: let the handle's
  * descriptor be that file's. fd is closed. Returns -1 with errno set, and
  * the handle as it was, if that fails.

@@ -200,13 +200,9 @@ done:
 	return fd;
 }
 
-/*
- * The file that has the stream, when smbd gives only a name. *to_free is
- * the caller's to free.
- */
-static struct files_struct *base_of(struct vfs_handle_struct *handle,
-				    const struct smb_filename *smb_fname,
-				    struct smb_filename **to_free)
+struct files_struct *ntvfs_stream_base_of(struct vfs_handle_struct *handle,
+					  const struct smb_filename *smb_fname,
+					  struct smb_filename **to_free)
 {
 	NTSTATUS status;
 
@@ -243,7 +239,7 @@ int ntvfs_stream_unlink(struct vfs_handle_struct *handle,
 	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
 		return -1;
 	}
-	base = base_of(handle, smb_fname, &to_free);
+	base = ntvfs_stream_base_of(handle, smb_fname, &to_free);
 	if (base == NULL ||
 	    !ntvfs_object_of(handle, base, &object, NULL))
 	{
@@ -267,75 +263,6 @@ done:
 	return error == 0 ? 0 : -1;
 }
 
-int ntvfs_stream_rename(struct vfs_handle_struct *handle,
-			struct files_struct *dirfsp,
-			const struct smb_filename *src,
-			const struct smb_filename *dst)
-{
-	struct ntvfs_share *share = ntvfs_share_of(handle);
-	struct ntvfs_backend *backend = share->backend;
-	struct ntvfs_object object = {.handle = NULL};
-	struct smb_filename *full = NULL;
-	struct smb_filename *to_free = NULL;
-	struct files_struct *base = NULL;
-	char *from = NULL;
-	char *to = NULL;
-	int error = 0;
-
-	full = full_path_from_dirfsp_atname(talloc_tos(), dirfsp, src);
-	if (full == NULL) {
-		errno = ENOMEM;
-		return -1;
-	}
-	if (!is_named_stream(src) || !is_named_stream(dst) ||
-	    strcmp(src->base_name, dst->base_name) != 0)
-	{
-		/*
-		 * MS-FSA 2.1.5.14.11: a stream is renamed within its file.
-		 * The file's own data have a name that cannot be changed.
-		 */
-		error = EINVAL;
-		goto done;
-	}
-	if (ntvfs_stream_name_of(src, &from) != 0 ||
-	    ntvfs_stream_name_of(dst, &to) != 0)
-	{
-		error = errno;
-		goto done;
-	}
-	base = base_of(handle, full, &to_free);
-	if (base == NULL ||
-	    !ntvfs_object_of(handle, base, &object, NULL))
-	{
-		error = errno;
-		goto done;
-	}
-	if (strcmp(from, to) == 0) {
-		goto done;
-	}
-	/* smbd has refused what it must not replace */
-	error = backend->ops->rename_stream(backend, &object, from, to, true);
-	if (error == EACCES || error == EPERM) {
-		become_root();
-		error = backend->ops->rename_stream(backend,
-						    &object,
-						    from,
-						    to,
-						    true);
-		unbecome_root();
-	}
-	if (error == 0) {
-		backend->ops->note_change(backend, &object);
-	}
-done:
-	TALLOC_FREE(full);
-	TALLOC_FREE(to_free);
-	TALLOC_FREE(from);
-	TALLOC_FREE(to);
-	errno = error;
-	return error == 0 ? 0 : -1;
-}
-
 int ntvfs_stat(struct vfs_handle_struct *handle,
 	       struct smb_filename *smb_fname)
 {
@@ -352,7 +279,7 @@ int ntvfs_stat(struct vfs_handle_struct *handle,
 	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
 		return -1;
 	}
-	base = base_of(handle, smb_fname, &to_free);
+	base = ntvfs_stream_base_of(handle, smb_fname, &to_free);
 	if (base == NULL ||
 	    SMB_VFS_NEXT_FSTAT(handle, base, &smb_fname->st) != 0)
 	{
@@ -406,7 +333,14 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 		}
 		return ret;
 	}
-	if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {
+	if (!is_named_stream(fsp->fsp_name)) {
+		/* has been renamed to the file's own data */
+		name = talloc_strdup(talloc_tos(), "");
+		if (name == NULL) {
+			errno = ENOMEM;
+			return -1;
+		}
+	} else if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {
 		return -1;
 	}
 	if (SMB_VFS_NEXT_FSTAT(handle, fsp->base_fsp, sbuf) != 0) {

@@ -179,6 +179,54 @@ class Streams(smb_test.SmbTest):
         self.tree.rename(path + ':a', ':b', True)
         self.assert_streams(path, {'b': 3})
 
+    def test_rename_of_a_stream_onto_an_open_one(self):
+        path = self.put('f', b'main')
+        self.tree.put(path + ':a', b'aaa')
+        self.tree.put(path + ':b', b'bbbb')
+        with self.tree.open(path + ':b') as h:
+            self.assert_status('INVALID_PARAMETER', self.tree.rename,
+                               path + ':a', ':b', True)
+            self.assertEqual(h.read(4), b'bbbb')
+        self.assert_streams(path, {'a': 3, 'b': 4})
+
+    def test_rename_of_a_stream_to_the_main_data(self):
+        for data in (b'', b'aaa', self.big()):
+            path = self.put('f%d' % len(data))
+            self.tree.put(path + ':a', data)
+            self.tree.put(path + ':b', b'bbbb')
+            with self.tree.open(path + ':a') as h:
+                self.assert_status('OBJECT_NAME_COLLISION', h.rename,
+                                   '::$DATA')
+                h.rename('::$DATA', True)
+                self.assertEqual(h.end_of_file(), len(data))
+                self.assertEqual(h.read_all(), data)
+                h.write(b'more', len(data))
+            self.assertEqual(self.tree.get(path), data + b'more')
+            self.assert_streams(path, {'b': 4})
+
+    def test_rename_of_a_stream_replaces_no_main_data(self):
+        """Neither what is there is lost, nor what somebody may write."""
+        path = self.put('f', b'main')
+        self.tree.put(path + ':a', b'aaa')
+        self.assert_status('INVALID_PARAMETER', self.tree.rename,
+                           path + ':a', '::$DATA', True)
+        self.assertEqual(self.tree.get(path), b'main')
+        self.assert_streams(path, {'a': 3})
+        with self.tree.open(path) as h:
+            h.set_end_of_file(0)
+            self.assert_status('INVALID_PARAMETER', self.tree.rename,
+                               path + ':a', '::$DATA', True)
+        self.assertEqual(self.tree.get(path), b'')
+        self.assertEqual(self.tree.get(path + ':a'), b'aaa')
+
+    def test_rename_of_a_stream_of_a_directory_to_the_main_data(self):
+        path = self.path('d')
+        self.tree.mkdir(path)
+        self.tree.put(path + ':a', b'aaa')
+        self.assertRaises(NTError, self.tree.rename, path + ':a', '::$DATA',
+                          True)
+        self.assertEqual(self.tree.get(path + ':a'), b'aaa')
+
     def test_rename_of_a_file_with_an_open_stream(self):
         """Refused, as smb2.streams.basefile-rename-with-open-stream says."""
         path = self.put('f', b'main')
