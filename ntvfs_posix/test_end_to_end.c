@@ -405,6 +405,71 @@ static void test_other_process(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* A child's part of the test below; its own streams are named by letter. */
+static void streams_come_and_go(struct fixture *f, char letter, int rounds)
+{
+	const char first[] = {letter, '1', '\0'};
+	const char second[] = {letter, '2', '\0'};
+	const size_t sizes[] = {100, 1900, 2100, 70000};
+	int i;
+
+	for (i = 0; i < rounds; i++) {
+		size_t size = sizes[i % 4];
+		struct ntvfs_object object;
+
+		assert_error(stream_write(f, first, size, letter), 0);
+		assert_stream(f, first, size, letter);
+		object = object_of(f);
+		assert_error(f->backend->ops->rename_stream(f->backend,
+							    &object,
+							    first,
+							    second,
+							    true),
+			     0);
+		assert_stream(f, second, size, letter);
+		if (i % 3 == 0) {
+			object = object_of(f);
+			assert_error(f->backend->ops->remove_stream(f->backend,
+								    &object,
+								    second),
+				     0);
+		}
+	}
+}
+
+/* Two processes change streams of one object: neither notices the other. */
+static void test_two_processes(void **state)
+{
+	struct fixture *f = *state;
+	const int rounds = 120;
+	pid_t pids[2];
+	int p;
+
+	skip_without(f);
+	TALLOC_FREE(f->backend);
+	for (p = 0; p < 2; p++) {
+		pids[p] = fork();
+		assert_int_not_equal(pids[p], -1);
+		if (pids[p] == 0) {
+			/* its own descriptor and locks, as smbd's are */
+			close(f->fd);
+			f->fd = open(f->path, O_RDWR);
+			f->backend = backend_make(f);
+			streams_come_and_go(f, (char)('a' + p), rounds);
+			_exit(0);
+		}
+	}
+	for (p = 0; p < 2; p++) {
+		int status = 0;
+
+		assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+		assert_int_equal(status, 0);
+	}
+	f->backend = backend_make(f);
+	assert_stream(f, "a2", 70000, 'a');
+	assert_stream(f, "b2", 70000, 'b');
+}
+
 /* What is kept outside of an object does not outlive it. */
 static void test_forget(void **state)
 {
@@ -438,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(test_all_of_it),
 		BOTH(test_other_process),
+		BOTH(test_two_processes),
 		BOTH(test_forget),
 	};
 
