@@ -141,7 +141,10 @@ enum nv_status nv_volume_detach(struct nv_volume *volume);
  */
 enum nv_status nv_volume_commit(struct nv_volume *volume);
 
-/* Commit if the interval has passed or the group has grown large. */
+/*
+ * For a timer: commit if the interval has passed since the last commit, and
+ * then reclaim what processes that died left without a name.
+ */
 enum nv_status nv_volume_tick(struct nv_volume *volume);
 
 /* Make the volume use its image's whole present size. */

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <string.h>
 #include <time.h>
+#include "reclaim.h"
 #include "volume.h"
 
 static void short_sleep(void)
@@ -145,7 +146,7 @@ static bool close_group(struct nv_volume *volume, uint64_t group,
 	NV_KILL_POINT("commit: gate closed");
 	drain(volume);
 	NV_KILL_POINT("commit: drained");
-	if (atomic_load(&segment->heal) != NV_HEAL_NONE) {
+	if (atomic_load(&segment->heal_wanted) != 0) {
 		ok = nv_heal(volume);
 	}
 	if (!ok) {
@@ -292,7 +293,6 @@ void nv_commit_repair(struct nv_volume *volume)
 	struct nv_segment *segment = volume->segment;
 	uint64_t word = atomic_load(&segment->commit_phase);
 	uint64_t group = NV_PHASE_GROUP(word);
-	uint32_t heal = atomic_load(&segment->heal);
 
 	switch (NV_PHASE_OF(word)) {
 	case NV_PHASE_IDLE:
@@ -302,7 +302,7 @@ void nv_commit_repair(struct nv_volume *volume)
 		 * Heal runs behind a closed gate only, after the drain: it is
 		 * still closed.
 		 */
-		if (heal == NV_HEAL_RUNNING) {
+		if (atomic_load(&segment->heal_running) != 0) {
 			nv_heal(volume);
 		}
 		set_phase(segment, group, NV_PHASE_IDLE);
@@ -315,10 +315,8 @@ void nv_commit_repair(struct nv_volume *volume)
 	case NV_PHASE_DURABLE:
 		break;
 	}
-	if (atomic_load(&segment->heal) == NV_HEAL_NONE) {
-		/* The dead may have claimed blocks for map nodes. */
-		atomic_store(&segment->heal, NV_HEAL_WANTED);
-	}
+	/* The dead may have claimed blocks for map nodes. */
+	atomic_store(&segment->heal_wanted, 1);
 	open_gate(segment);
 }
 
@@ -367,7 +365,7 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 	nv_slots_bury(volume);
 	open = atomic_load(&segment->open_group);
 	if (atomic_load(&segment->dirty_nodes[open & 1]) == 0 &&
-	    atomic_load(&segment->heal) == NV_HEAL_NONE &&
+	    atomic_load(&segment->heal_wanted) == 0 &&
 	    segment->root.state == state) {
 		/*
 		 * No operation has changed anything, but data may have been
@@ -412,10 +410,19 @@ enum nv_status nv_volume_tick(struct nv_volume *volume)
 	struct nv_segment *segment = volume->segment;
 	uint64_t last = atomic_load(&segment->last_commit);
 	uint64_t now = nv_milliseconds();
+	enum nv_status status;
 
+	if ((volume->flags & NV_ATTACH_READ_ONLY) != 0) {
+		return NV_OK;
+	}
 	/* Another process may have committed after now was taken. */
 	if (now < last || now - last < volume->commit_interval) {
 		return NV_OK;
 	}
-	return nv_volume_commit(volume);
+	status = nv_volume_commit(volume);
+	if (status == NV_OK && atomic_load(&segment->orphans) != 0) {
+		atomic_store(&segment->orphans, 0);
+		status = nv_orphans_reclaim(volume);
+	}
+	return status;
 }

@@ -16,7 +16,10 @@ enum nv_status nv_data_look(struct nv_volume *volume, nv_file_id id,
 	struct nv_reader reader;
 	enum nv_status status;
 
-	nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		return status;
+	}
 	do {
 		status = nv_inode_read(volume, id, &inode);
 		if (status != NV_OK) {
@@ -42,7 +45,10 @@ enum nv_status nv_data_seek(struct nv_volume *volume, nv_file_id id,
 	struct nv_reader reader;
 	enum nv_status status;
 
-	nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		return status;
+	}
 	do {
 		status = nv_inode_read(volume, id, &inode);
 		if (status == NV_OK) {
@@ -199,7 +205,11 @@ enum nv_status nv_read(struct nv_volume *volume, nv_file_id id,
 
 		/* Blocks found from here on stay the file's (I8). */
 		nv_transfer_begin(volume, slot);
-		nv_read_begin(volume, NV_FILE_INO(id), &reader);
+		status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+		if (status != NV_OK) {
+			nv_transfer_end(slot);
+			return status;
+		}
 		do {
 			status = look_at_range(volume, id, offset + sum, to,
 					       length - sum, piece, &count,
@@ -274,7 +284,10 @@ enum nv_status nv_allocated_ranges(struct nv_volume *volume, nv_file_id id,
 
 	end = length < UINT64_MAX - offset ? offset + length : UINT64_MAX;
 	while (found < count) {
-		nv_read_begin(volume, NV_FILE_INO(id), &reader);
+		status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+		if (status != NV_OK) {
+			return status;
+		}
 		do {
 			next.length = 0;
 			status = nv_inode_read(volume, id, &inode);

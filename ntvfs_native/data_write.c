@@ -542,7 +542,11 @@ static enum nv_status overwrite(struct nv_volume *volume,
 
 	/* Blocks found from here on stay the file's (I8). */
 	nv_transfer_begin(volume, slot);
-	nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		nv_transfer_end(slot);
+		return status;
+	}
 	do {
 		status = map_overwrite(volume, id, offset, length, piece,
 				       &count);

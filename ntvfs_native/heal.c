@@ -195,10 +195,12 @@ bool nv_heal(struct nv_volume *volume)
 	uint32_t i;
 
 	/*
-	 * Who takes over from us when we die in here sees RUNNING and does it
-	 * again before anyone may claim.
+	 * Who takes over from us when we die in here sees that it was running
+	 * and does it again before anyone may claim. Who recovers a slot
+	 * meanwhile and forgets its claims wants it once more.
 	 */
-	atomic_store(&segment->heal, NV_HEAL_RUNNING);
+	atomic_store(&segment->heal_running, 1);
+	atomic_store(&segment->heal_wanted, 0);
 	copy_bitmap(volume, NV_CLAIMED_BLOCKS, NV_BITMAP_BLOCKS, total);
 	copy_bitmap(volume, NV_CLAIMED_INODES, NV_BITMAP_INODES, inodes);
 	nv_bits_fill(volume, NV_CLAIMED_NODES, 0, nodes, false);
@@ -224,7 +226,7 @@ bool nv_heal(struct nv_volume *volume)
 	atomic_store(&segment->used_blocks,
 		     nv_bits_count(volume, NV_CLAIMED_BLOCKS, total));
 	NV_KILL_POINT("heal: rebuilt");
-	atomic_store(&segment->heal, NV_HEAL_NONE);
+	atomic_store(&segment->heal_running, 0);
 	return true;
 }
 
@@ -278,7 +280,7 @@ enum nv_status nv_make_space(struct nv_volume *volume, uint32_t attempt)
 	if (attempt < 3 &&
 	    (atomic_load(&segment->dirty_nodes[0]) +
 	     atomic_load(&segment->dirty_nodes[1]) > 0 ||
-	     atomic_load(&segment->heal) != NV_HEAL_NONE)) {
+	     atomic_load(&segment->heal_wanted) != 0)) {
 		return nv_commit_group(volume,
 				       atomic_load(&segment->open_group),
 				       NV_STATE_ATTACHED);

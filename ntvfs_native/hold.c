@@ -130,25 +130,40 @@ bool nv_hold_test(struct nv_volume *volume, nv_file_id id)
 	return false;
 }
 
-static enum nv_status need_name(struct nv_volume *volume)
+/* Lock an object and look at it, without an operation. The first slot of
+ * this process names it in holds. */
+static enum nv_status lock_object(struct nv_volume *volume, nv_file_id id,
+				  struct nv_slot **slot)
 {
-	struct nv_slot *slot = NULL;
+	enum nv_status status;
 
-	/* The first slot of this process names it. */
-	return nv_slot_get(volume, &slot);
+	status = nv_slot_get(volume, slot);
+	if (status != NV_OK) {
+		return status;
+	}
+	nv_object_lock_quiet(volume, nv_lock_index(NV_FILE_INO(id)));
+	/* Its page may move because of other inodes in it (I8). */
+	nv_transfer_begin(volume, *slot);
+	return NV_OK;
+}
+
+static void unlock_object(struct nv_volume *volume, nv_file_id id,
+			  struct nv_slot *slot)
+{
+	nv_transfer_end(slot);
+	nv_object_unlock_quiet(volume, nv_lock_index(NV_FILE_INO(id)));
 }
 
 enum nv_status nv_hold(struct nv_volume *volume, nv_file_id id)
 {
-	uint32_t lock = nv_lock_index(NV_FILE_INO(id));
 	const struct nv_disk_inode *inode = NULL;
+	struct nv_slot *slot = NULL;
 	enum nv_status status;
 
-	status = need_name(volume);
+	status = lock_object(volume, id, &slot);
 	if (status != NV_OK) {
 		return status;
 	}
-	nv_object_lock_quiet(volume, lock);
 	status = nv_inode_read(volume, id, &inode);
 	if (status == NV_OK && inode->nlink == 0 &&
 	    !nv_hold_test(volume, id)) {
@@ -158,7 +173,7 @@ enum nv_status nv_hold(struct nv_volume *volume, nv_file_id id)
 	if (status == NV_OK) {
 		status = add_hold(volume, id);
 	}
-	nv_object_unlock_quiet(volume, lock);
+	unlock_object(volume, id, slot);
 	return status;
 }
 
@@ -169,20 +184,19 @@ enum nv_status nv_hold_locked(struct nv_volume *volume, nv_file_id id)
 
 enum nv_status nv_release(struct nv_volume *volume, nv_file_id id)
 {
-	uint32_t lock = nv_lock_index(NV_FILE_INO(id));
 	const struct nv_disk_inode *inode = NULL;
+	struct nv_slot *slot = NULL;
 	struct nv_hold_entry *entry = NULL;
 	enum nv_status status;
 	bool reclaim = false;
 
-	status = need_name(volume);
+	status = lock_object(volume, id, &slot);
 	if (status != NV_OK) {
 		return status;
 	}
-	nv_object_lock_quiet(volume, lock);
 	entry = find_ours(volume, id);
 	if (entry == NULL) {
-		nv_object_unlock_quiet(volume, lock);
+		unlock_object(volume, id, slot);
 		return NV_ERR_NOT_FOUND;
 	}
 	if (atomic_load(&entry->count) > 1) {
@@ -196,7 +210,7 @@ enum nv_status nv_release(struct nv_volume *volume, nv_file_id id)
 			reclaim = !nv_hold_test(volume, id);
 		}
 	}
-	nv_object_unlock_quiet(volume, lock);
+	unlock_object(volume, id, slot);
 	if (reclaim) {
 		return nv_object_reclaim(volume, id);
 	}

@@ -16,7 +16,10 @@ enum nv_status nv_get_info(struct nv_volume *volume, nv_file_id id,
 	struct nv_info found;
 	enum nv_status status;
 
-	nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		return status;
+	}
 	do {
 		status = nv_inode_read(volume, id, &inode);
 		if (status == NV_OK) {

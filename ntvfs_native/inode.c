@@ -193,7 +193,9 @@ enum nv_status nv_inode_reserve(struct nv_volume *volume, nv_file_id *id)
 		 * A number without generations left stays claimed: retired,
 		 * until heal, and then again.
 		 */
+		nv_transfer_begin(volume, slot);
 		status = next_generation(volume, ino, &generation);
+		nv_transfer_end(slot);
 		if (status != NV_OK) {
 			return status;
 		}

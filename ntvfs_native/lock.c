@@ -164,23 +164,47 @@ static void reader_start(struct nv_reader *reader)
 	reader->locked = true;
 }
 
-void nv_read_begin(struct nv_volume *volume, uint64_t ino,
-		   struct nv_reader *reader)
+static enum nv_status begin(struct nv_volume *volume, uint32_t lock,
+			    struct nv_reader *reader)
 {
+	enum nv_status status;
+
 	*reader = (struct nv_reader) {
 		.volume = volume,
-		.lock = nv_lock_index(ino),
+		.lock = lock,
 	};
+	status = nv_slot_get(volume, &reader->slot);
+	if (status != NV_OK) {
+		return status;
+	}
+	/* Not twice: a data transfer has its mark already. */
+	if (atomic_load_explicit(&reader->slot->io_group,
+				 memory_order_relaxed) == 0) {
+		nv_transfer_begin(volume, reader->slot);
+		reader->marked = true;
+	}
 	reader_start(reader);
+	return NV_OK;
 }
 
-void nv_read_begin_sd(struct nv_volume *volume, struct nv_reader *reader)
+enum nv_status nv_read_begin(struct nv_volume *volume, uint64_t ino,
+			     struct nv_reader *reader)
 {
-	*reader = (struct nv_reader) {
-		.volume = volume,
-		.lock = NV_LOCK_SD,
-	};
-	reader_start(reader);
+	return begin(volume, nv_lock_index(ino), reader);
+}
+
+enum nv_status nv_read_begin_sd(struct nv_volume *volume,
+				struct nv_reader *reader)
+{
+	return begin(volume, NV_LOCK_SD, reader);
+}
+
+static void end(struct nv_reader *reader)
+{
+	if (reader->marked) {
+		nv_transfer_end(reader->slot);
+		reader->marked = false;
+	}
 }
 
 bool nv_read_again(struct nv_reader *reader)
@@ -192,12 +216,14 @@ bool nv_read_again(struct nv_reader *reader)
 	if (reader->locked) {
 		nv_object_unlock_quiet(reader->volume, reader->lock);
 		reader->locked = false;
+		end(reader);
 		return false;
 	}
 	/* What was read was read before the sequence is looked at again. */
 	atomic_thread_fence(memory_order_acquire);
 	sequence = atomic_load_explicit(&lock->sequence, memory_order_relaxed);
 	if (sequence == reader->sequence) {
+		end(reader);
 		return false;
 	}
 	reader->tries++;

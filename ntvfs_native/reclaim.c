@@ -61,15 +61,38 @@ enum nv_status nv_object_reclaim(struct nv_volume *volume, nv_file_id id)
 }
 
 static enum nv_status finish_truncation(struct nv_volume *volume,
-					nv_file_id id, uint64_t size)
+					nv_file_id id)
 {
-	uint64_t first = (size + NV_BLOCK_SIZE - 1) >> NV_BLOCK_SHIFT;
+	const struct nv_disk_inode *inode = NULL;
+	struct nv_reader reader;
 	enum nv_status status;
+	bool unfinished = false;
+	uint64_t first = 0;
 
+	/*
+	 * Looked at under the data lock: a live process may have been in the
+	 * middle of it, and may have made the file longer since.
+	 */
 	nv_data_lock(volume, NV_FILE_INO(id));
-	status = nv_data_finish_cut(volume, id, first);
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		nv_data_unlock(volume, NV_FILE_INO(id));
+		return status;
+	}
+	do {
+		status = nv_inode_read(volume, id, &inode);
+		if (status == NV_OK) {
+			unfinished = inode->nlink > 0 &&
+				(inode->flags & NV_INODE_ORPHAN) != 0;
+			first = (inode->size + NV_BLOCK_SIZE - 1) >>
+				NV_BLOCK_SHIFT;
+		}
+	} while (nv_read_again(&reader));
+	if (status == NV_OK && unfinished) {
+		status = nv_data_finish_cut(volume, id, first);
+	}
 	nv_data_unlock(volume, NV_FILE_INO(id));
-	return status;
+	return status == NV_ERR_NOT_FOUND ? NV_OK : status;
 }
 
 static enum nv_status reclaim_number(struct nv_volume *volume, uint64_t ino)
@@ -78,29 +101,35 @@ static enum nv_status reclaim_number(struct nv_volume *volume, uint64_t ino)
 		volume->inode_size;
 	const struct nv_disk_inode *inode = NULL;
 	const void *content = NULL;
+	struct nv_slot *slot = NULL;
 	enum nv_status status;
 	nv_file_id id;
-	uint64_t size;
 	uint32_t nlink;
 	bool held;
 
+	status = nv_slot_get(volume, &slot);
+	if (status != NV_OK) {
+		return status;
+	}
 	nv_object_lock_quiet(volume, nv_lock_index(ino));
+	nv_transfer_begin(volume, slot);
 	status = nv_page_read(volume, NV_PAGE(NV_REGION_INODES,
 					      ino / volume->inodes_per_page),
 			      &content);
 	if (status != NV_OK) {
+		nv_transfer_end(slot);
 		nv_object_unlock_quiet(volume, nv_lock_index(ino));
 		return status;
 	}
 	inode = (const void *)((const uint8_t *)content + offset);
 	id = inode->file_id;
-	size = inode->size;
 	nlink = inode->nlink;
 	held = nv_hold_test(volume, id);
 	if (inode->type == 0 || (inode->flags & NV_INODE_ORPHAN) == 0) {
 		/* Finished by somebody since we saw its bit. */
 		held = true;
 	}
+	nv_transfer_end(slot);
 	nv_object_unlock_quiet(volume, nv_lock_index(ino));
 	if (held) {
 		return NV_OK;
@@ -108,7 +137,7 @@ static enum nv_status reclaim_number(struct nv_volume *volume, uint64_t ino)
 	if (nlink == 0) {
 		return nv_object_reclaim(volume, id);
 	}
-	return finish_truncation(volume, id, size);
+	return finish_truncation(volume, id);
 }
 
 enum nv_status nv_orphans_reclaim(struct nv_volume *volume)

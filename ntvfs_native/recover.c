@@ -29,7 +29,7 @@ static void forget_claims(struct nv_segment *segment, struct nv_slot *slot)
 {
 	uint32_t i;
 
-	atomic_store(&segment->heal, NV_HEAL_WANTED);
+	atomic_store(&segment->heal_wanted, 1);
 	atomic_store(&slot->block_count, 0);
 	atomic_store(&slot->inode_count, 0);
 	atomic_store(&slot->node_count, 0);
@@ -63,6 +63,7 @@ static void roll_back(struct nv_volume *volume, struct nv_slot *slot)
 	NV_KILL_POINT("recover: claims forgotten, still active");
 	atomic_store(&slot->io_group, 0);
 	atomic_store(&slot->active, 0);
+	atomic_store(&segment->orphans, 1);
 	atomic_fetch_add(&segment->recovered_slots, 1);
 }
 

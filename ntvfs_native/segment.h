@@ -203,10 +203,6 @@ struct nv_hold_entry {
 	_Atomic uint64_t count;
 };
 
-#define NV_HEAL_NONE 0
-#define NV_HEAL_WANTED 1	/* claims were lost: rebuild at next commit */
-#define NV_HEAL_RUNNING 2	/* claimed bitmaps are being rebuilt */
-
 struct nv_segment {
 	uint64_t magic;
 	uint64_t version;
@@ -225,9 +221,12 @@ struct nv_segment {
 	_Atomic uint64_t durable_group;
 	_Atomic uint64_t commit_phase;	/* holder of commit_mutex */
 	_Atomic uint32_t gate;		/* futex; 1: closed */
-	_Atomic uint32_t heal;		/* NV_HEAL_* */
+	_Atomic uint32_t heal_wanted;	/* claims were lost; anyone stores */
+	_Atomic uint32_t heal_running;	/* claimed bitmaps are incomplete;
+					   stored behind the closed gate */
 	_Atomic uint32_t withdrawn;
 	_Atomic uint32_t slot_limit;	/* slots ever used */
+	_Atomic uint32_t orphans;	/* of the dead, perhaps: look for them */
 	char reason[160];		/* written once, before withdrawn */
 	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */
 	_Atomic uint64_t dirty_pages[2]; /* by parity of the group */

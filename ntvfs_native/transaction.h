@@ -94,7 +94,10 @@ enum nv_status nv_operation_finish(struct nv_operation *operation,
 /*
  * Lock-free reading.
  *
- *	nv_read_begin(volume, ino, &reader);
+ *	status = nv_read_begin(volume, ino, &reader);
+ *	if (status != NV_OK) {
+ *		return status;
+ *	}
  *	do {
  *		status = look at pages, copy out what is needed;
  *	} while (nv_read_again(&reader));
@@ -104,6 +107,12 @@ enum nv_status nv_operation_finish(struct nv_operation *operation,
  * pointer into a page may be used, only until nv_read_again says false.
  * After NV_READ_TRIES rounds it takes the lock and the last round is alone.
  * Not to be used within an operation that holds the object.
+ *
+ * The reader carries a transfer mark of the slot (I8): a page it looks at may
+ * get another block meanwhile, because of somebody else's inode in the same
+ * page, but the block it looks at is not used for anything else before it is
+ * through. So no commit and no operation is begun between begin and the end,
+ * and a loop that is begun is gone through to the end.
  */
 #define NV_READ_TRIES 100
 
@@ -113,12 +122,18 @@ struct nv_reader {
 	uint32_t sequence;
 	uint32_t tries;
 	bool locked;
+	bool marked;
+	struct nv_slot *slot;
 };
 
-void nv_read_begin(struct nv_volume *volume, uint64_t ino,
-		   struct nv_reader *reader);
+/* NV_ERR_NO_SLOT, NV_ERR_NO_MEMORY: nothing is begun. */
+enum nv_status nv_read_begin(struct nv_volume *volume, uint64_t ino,
+			     struct nv_reader *reader)
+	__attribute__((warn_unused_result));
 /* The same for the SD store. */
-void nv_read_begin_sd(struct nv_volume *volume, struct nv_reader *reader);
+enum nv_status nv_read_begin_sd(struct nv_volume *volume,
+				struct nv_reader *reader)
+	__attribute__((warn_unused_result));
 bool nv_read_again(struct nv_reader *reader);
 
 /*

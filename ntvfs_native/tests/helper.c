@@ -64,6 +64,11 @@ void test_format(const struct test_place *place, uint64_t mebibytes,
 	io->ops->close(io);
 }
 
+static void say_withdrawn(void *private_data, const char *reason)
+{
+	print_message("# withdrawn: %s\n", reason);
+}
+
 enum nv_status test_try_attach(const struct test_place *place,
 			       uint32_t flags, struct nv_volume **volume,
 			       char *message)
@@ -71,6 +76,7 @@ enum nv_status test_try_attach(const struct test_place *place,
 	struct nv_attach_params params = {
 		.flags = flags,
 		.segment_directory = place->directory,
+		.withdrawn = say_withdrawn,
 	};
 	struct nv_io *io = NULL;
 	enum nv_status status;
@@ -204,13 +210,25 @@ void test_sound(struct nv_volume *volume)
 	uint64_t inodes = volume->inodes_per_page *
 		atomic_load(&segment->region_limit[NV_REGION_INODES]);
 	uint64_t data = 0;
+	uint64_t claimed;
 	uint64_t ino;
 
 	assert_int_equal(atomic_load(&segment->withdrawn), 0);
-	/* A heal finds blocks with two owners (I3). */
-	atomic_store(&segment->heal, NV_HEAL_WANTED);
+	/* The second commit heals, if the first one was only resumed. */
 	assert_ok(nv_volume_commit(volume));
-	assert_int_equal(atomic_load(&segment->heal), NV_HEAL_NONE);
+	assert_ok(nv_volume_commit(volume));
+	claimed = nv_bits_count(volume, NV_CLAIMED_BLOCKS,
+			     atomic_load(&segment->total_blocks));
+	assert_int_equal(claimed, atomic_load(&segment->used_blocks));
+	/* A heal finds blocks with two owners (I3), and lost claims. */
+	atomic_store(&segment->heal_wanted, 1);
+	assert_ok(nv_volume_commit(volume));
+	assert_int_equal(atomic_load(&segment->heal_wanted), 0);
+	if (atomic_load(&segment->used_blocks) != claimed) {
+		fail_msg("I5: %llu blocks were claimed, %llu are",
+			 (unsigned long long)claimed, (unsigned long long)
+			 atomic_load(&segment->used_blocks));
+	}
 
 	for (ino = NV_FIRST_INO; ino < inodes; ino++) {
 		const struct nv_disk_inode *inode = raw_inode(volume, ino);
