@@ -132,12 +132,16 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 	struct ntvfs_dosstreams *old = NULL;
 	const char *names = NULL;
 	size_t length = 0;
+	char *untyped = NULL;
 	int error;
 
 	*place = (struct ntvfs_stream_place){.name = name};
 	place->small_name = small_xattr_name(mem_ctx, name);
 	place->pointer_name = ntvfs_stream_pointer_name(mem_ctx, name);
-	if (place->small_name == NULL || place->pointer_name == NULL) {
+	untyped = talloc_asprintf(
+		mem_ctx, NTVFS_XATTR_DOSSTREAM_PREFIX "%s", name);
+	if (place->small_name == NULL || place->pointer_name == NULL ||
+	    untyped == NULL) {
 		return ENOMEM;
 	}
 	error = ntvfs_xattr_names(posix, object, &names, &length);
@@ -148,6 +152,14 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 		ntvfs_xattr_names_have(names, length, place->small_name);
 	place->has_pointer =
 		ntvfs_xattr_names_have(names, length, place->pointer_name);
+	if (ntvfs_xattr_names_have(names, length, untyped)) {
+		if (place->has_small) {
+			place->shadowed_name = untyped;
+		} else {
+			place->small_name = untyped;
+			place->has_small = true;
+		}
+	}
 
 	if (place->has_pointer) {
 		error = ntvfs_xattr_load(posix,
@@ -186,6 +198,23 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 	if (!place->is_old && place->size > 0) {
 		place->size--;
 	}
+	return 0;
+}
+
+int ntvfs_stream_remove_shadowed(struct ntvfs_posix *posix,
+				 const struct ntvfs_object *object,
+				 struct ntvfs_stream_place *place)
+{
+	int error;
+
+	if (place->shadowed_name == NULL) {
+		return 0;
+	}
+	error = ntvfs_xattr_remove(posix, object, place->shadowed_name);
+	if (error != 0 && error != ENODATA) {
+		return error;
+	}
+	place->shadowed_name = NULL;
 	return 0;
 }
 

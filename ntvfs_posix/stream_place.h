@@ -8,6 +8,9 @@
  * values are recognised. The list goes away when a stream of the object is
  * first changed.
  *
+ * Its names of xattrs had no type, either, as stock's have with "store stream
+ * type = no". Such a one counts if there is none with the type.
+ *
  * A large stream has user.ntvfs.str.NAME:$DATA, which names its file. When
  * a stream moves from one form to the other both exist for a moment: the file
  * then counts (invariant S2), and the small one is removed by whoever changes
@@ -38,6 +41,7 @@ struct ntvfs_stream_place {
 	const char *name;   /* of the stream, as the caller has it */
 	char *small_name;   /* the xattr of its data */
 	char *pointer_name; /* the xattr that names its file */
+	char *shadowed_name; /* an older one, which does not count, or NULL */
 	bool has_small;
 	bool has_pointer;
 	bool is_old;	 /* of small: there is no NUL */
@@ -78,6 +82,11 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 		      bool load_value,
 		      TALLOC_CTX *mem_ctx,
 		      struct ntvfs_stream_place *place);
+
+/* Remove what does not count, before what does goes. */
+int ntvfs_stream_remove_shadowed(struct ntvfs_posix *posix,
+				 const struct ntvfs_object *object,
+				 struct ntvfs_stream_place *place);
 
 /* Who claims the file of a stream. */
 struct ntvfs_stream_claim

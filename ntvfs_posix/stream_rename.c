@@ -155,8 +155,9 @@ static int stale_form_remove(struct ntvfs_posix *posix,
 {
 	int error;
 
-	if (!place->has_pointer || !place->has_small) {
-		return 0;
+	error = ntvfs_stream_remove_shadowed(posix, object, place);
+	if (error != 0 || !place->has_pointer || !place->has_small) {
+		return error;
 	}
 	error = ntvfs_xattr_remove(posix, object, place->small_name);
 	if (error != 0 && error != ENODATA) {

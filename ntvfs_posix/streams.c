@@ -309,10 +309,14 @@ int ntvfs_posix_truncate_stream(struct ntvfs_backend *backend,
 /* Remove both forms of a stream. Locked. */
 static int stream_remove_forms(struct ntvfs_posix *posix,
 			       const struct ntvfs_object *object,
-			       const struct ntvfs_stream_place *place)
+			       struct ntvfs_stream_place *place)
 {
 	int error;
 
+	error = ntvfs_stream_remove_shadowed(posix, object, place);
+	if (error != 0) {
+		return error;
+	}
 	/* S2: the form that counts goes last */
 	if (place->has_small) {
 		error = ntvfs_xattr_remove(posix, object, place->small_name);
@@ -427,6 +431,7 @@ int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
 	     xattr_name += strlen(xattr_name) + 1) {
 		struct ntvfs_stream_data data = {.fd = -1};
 		char *pointer_name = NULL;
+		char *typed = NULL;
 		char *name = NULL;
 		bool lost = false;
 
@@ -440,10 +445,19 @@ int ntvfs_posix_list_streams(struct ntvfs_backend *backend,
 			if (name == NULL) {
 				continue;
 			}
+			typed = talloc_asprintf(frame,
+						NTVFS_XATTR_DOSSTREAM_PREFIX
+						"%s" NTVFS_STREAM_TYPE,
+						name);
 			pointer_name = ntvfs_stream_pointer_name(frame, name);
-			if (pointer_name == NULL) {
+			if (pointer_name == NULL || typed == NULL) {
 				error = ENOMEM;
 				goto done;
+			}
+			if (strcmp(xattr_name, typed) != 0 &&
+			    ntvfs_xattr_names_have(names, length, typed)) {
+				/* an older one of that name */
+				continue;
 			}
 			if (ntvfs_xattr_names_have(
 				    names, length, pointer_name)) {

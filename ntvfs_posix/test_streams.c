@@ -761,6 +761,44 @@ static void test_samba4(void **state)
 			 6);
 }
 
+/* Its names of xattrs had no type; nor have stock's, if it is told so. */
+static void test_names_without_type(void **state)
+{
+	struct fake_fixture *f = *state;
+	const char *const names[] = {"a"};
+	const uint32_t sizes[] = {5};
+	struct ntvfs_stream_entry *streams = NULL;
+	struct ntvfs_object object;
+	size_t count = 0;
+
+	old_list_put(f->file, names, sizes, 1);
+	fake_xattr_put(f->file, "user.DosStream.a", "ahov}", 5);
+	fake_xattr_put(f->file, "user.DosStream.b", "bipw", 5);
+	assert_stream(f->backend, f->file, "a", (struct content){'a', 5});
+	assert_stream(f->backend, f->file, "b", (struct content){'b', 4});
+	stream_put(f->backend, f->file, "a", (struct content){'c', 3000});
+	stream_put(f->backend, f->file, "b", (struct content){'d', LARGE});
+
+	/* where a server made one with a type beside it, that one counts */
+	fake_xattr_put(f->file, "user.DosStream.a:$DATA", "ahov}", 6);
+	assert_stream(f->backend, f->file, "a", (struct content){'a', 5});
+	object = fake_object_now(f->file);
+	assert_error(f->backend->ops->list_streams(f->backend,
+						   &object,
+						   f,
+						   &streams,
+						   &count),
+		     0);
+	assert_int_equal(count, 2);
+	TALLOC_FREE(streams);
+	assert_error(stream_rename(f->backend, f->file, "a", "c", true), 0);
+	assert_stream(f->backend, f->file, "a", absent);
+	fake_xattr_put(f->file, "user.DosStream.c", "old", 4);
+	assert_error(stream_remove(f->backend, f->file, "c"), 0);
+	assert_stream(f->backend, f->file, "c", absent);
+	assert_stream(f->backend, f->file, "b", (struct content){'d', LARGE});
+}
+
 /* There may be no room for the NUL. */
 static void test_samba4_full(void **state)
 {
@@ -1035,15 +1073,15 @@ static size_t bytes_of(const struct fake_object *file)
 /* As Samba 4's own file server would have made it. */
 static void make_old(struct fake_fixture *f, const struct scenario *s)
 {
-	const char *const names[] = {"a:$DATA", "b:$DATA"};
+	const char *const names[] = {"a", "b"};
 	const uint32_t sizes[] = {(uint32_t)s->a.size, (uint32_t)s->b.size};
 	uint8_t *bytes = content_bytes(f, s->a);
 
 	old_list_put(f->file, names, sizes, 2);
-	fake_xattr_put(f->file, "user.DosStream.a:$DATA", bytes, sizes[0]);
+	fake_xattr_put(f->file, "user.DosStream.a", bytes, sizes[0]);
 	TALLOC_FREE(bytes);
 	bytes = content_bytes(f, s->b);
-	fake_xattr_put(f->file, "user.DosStream.b:$DATA", bytes, sizes[1]);
+	fake_xattr_put(f->file, "user.DosStream.b", bytes, sizes[1]);
 	TALLOC_FREE(bytes);
 }
 
@@ -1262,6 +1300,7 @@ int main(void)
 		STREAMS_TEST(test_pointer_is_nonsense),
 		STREAMS_TEST(test_p1_private_folder),
 		STREAMS_TEST(test_samba4),
+		STREAMS_TEST(test_names_without_type),
 		STREAMS_TEST(test_samba4_full),
 		STREAMS_TEST(test_forget_object),
 		STREAMS_TEST(test_rename_to_itself),
