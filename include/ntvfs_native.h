@@ -200,7 +200,8 @@ const uint16_t *nv_volume_upcase(struct nv_volume *volume);
 
 struct nv_info {
 	nv_file_id id;
-	nv_file_id parent;	/* a directory that names it; stream: its file */
+	nv_file_id parent;	/* where it got its last name, even if that is
+				   gone by now; stream: its file */
 	uint32_t type;
 	uint32_t attributes;	/* MS-FSCC 2.6, stored as given */
 	uint64_t creation_time;	/* NTTIME: 100 ns since 1601 */
@@ -251,6 +252,12 @@ struct nv_name {
 
 #define NV_NAME_MAX 255
 
+/*
+ * The length of a short name that is to be made: as NTFS would, if the name
+ * is not itself a short name (MS-FSCC 2.1.5.2.1).
+ */
+#define NV_SHORT_NAME_AUTOMATIC UINT32_MAX
+
 struct nv_ea {
 	const char *name;	/* 1..255 bytes, compared without case */
 	uint8_t flags;
@@ -260,7 +267,7 @@ struct nv_ea {
 
 struct nv_create_params {
 	struct nv_name name;
-	struct nv_name short_name;	/* length 0: none */
+	struct nv_name short_name;	/* up to 12 units; length 0: none */
 	uint32_t type;			/* NV_FILE, NV_DIRECTORY, NV_SPECIAL */
 	struct nv_info info;		/* what info_mask names */
 	uint32_t info_mask;		/* NV_INFO_*; the rest is zero */
@@ -280,7 +287,8 @@ enum nv_status nv_create(struct nv_volume *volume, nv_file_id directory,
 
 struct nv_found {
 	nv_file_id id;
-	uint64_t cookie;
+	uint64_t cookie;	/* the entry's number: rises with each new
+				   entry, never used again in the directory */
 	uint32_t name_length;
 	uint32_t short_length;
 	uint16_t name[NV_NAME_MAX + 1];		/* as stored, terminated */
@@ -296,7 +304,11 @@ enum nv_status nv_lookup(struct nv_volume *volume, nv_file_id directory,
 
 #define NV_REPLACE 0x0001	/* an existing target loses its name */
 
-/* A further name. Not for directories. NV_ERR_TOO_MANY_LINKS at 1,024. */
+/*
+ * A further name. Not for directories (NV_ERR_IS_DIRECTORY).
+ * NV_ERR_TOO_MANY_LINKS at 1,024. short_name: NULL: none. NV_REPLACE as in
+ * nv_rename.
+ */
 enum nv_status nv_link(struct nv_volume *volume, nv_file_id id,
 		       nv_file_id directory, const struct nv_name *name,
 		       const struct nv_name *short_name,
@@ -312,9 +324,12 @@ enum nv_status nv_unlink(struct nv_volume *volume, nv_file_id directory,
 			 uint64_t directory_time);
 
 /*
- * Move a name. A name that differs in case only is a rename too. With
- * NV_REPLACE an existing target (never a non-empty directory) loses its name
- * in the same operation. NV_ERR_LOOP: a directory below itself.
+ * Move a name. A name that differs in case only is a rename too. to_short:
+ * NULL: none. With NV_REPLACE an existing target loses its name in the same
+ * operation; without, NV_ERR_EXISTS. A directory replaces an empty directory
+ * only (NV_ERR_NOT_DIRECTORY, NV_ERR_NOT_EMPTY), anything else never a
+ * directory (NV_ERR_IS_DIRECTORY). A target that is another name of the same
+ * object is replaced like any other. NV_ERR_LOOP: a directory below itself.
  */
 enum nv_status nv_rename(struct nv_volume *volume, nv_file_id from_directory,
 			 const struct nv_name *from, nv_file_id expected,
@@ -322,20 +337,23 @@ enum nv_status nv_rename(struct nv_volume *volume, nv_file_id from_directory,
 			 const struct nv_name *to_short,
 			 uint64_t directory_time, uint32_t flags);
 
-/* Give a name another short name; length 0 removes it. */
+/* Give a name another short name; length 0 removes it. NV_ERR_EXISTS. */
 enum nv_status nv_set_short_name(struct nv_volume *volume,
 				 nv_file_id directory,
 				 const struct nv_name *name,
 				 const struct nv_name *short_name);
 
 /*
- * The entries behind cookie (0: from the start) in stored order, up to count.
- * An entry that stays in the directory during the whole enumeration is told
- * exactly once, whatever else is inserted and removed. *returned 0: the end.
+ * The entries behind a name (NULL: from the start) in stored order, up to
+ * count; the way to go on is the name of the last entry told, whether or not
+ * it exists any more. An entry that stays in the directory during the whole
+ * enumeration is told exactly once, whatever else is inserted and removed.
+ * *returned less than count: the end. Takes no lock.
  */
 enum nv_status nv_enumerate(struct nv_volume *volume, nv_file_id directory,
-			    uint64_t cookie, struct nv_found *found,
-			    uint32_t count, uint32_t *returned);
+			    const struct nv_name *after,
+			    struct nv_found *found, uint32_t count,
+			    uint32_t *returned);
 
 /* ------------------------------------------------------------------ */
 /* Data of files and streams. Offsets and lengths in bytes.             */
@@ -398,7 +416,11 @@ void nv_done_writing(struct nv_volume *volume, nv_file_id id);
 /* ------------------------------------------------------------------ */
 /* Named streams: an object of type NV_STREAM with all data calls.       */
 
-/* Find or make. NV_ERR_EXISTS with create_new. *created tells. */
+/*
+ * Find or make. NV_ERR_NOT_FOUND without create, NV_ERR_EXISTS with
+ * create_new. *created tells. Names are 1..255 units without ':', '/' and
+ * zero (NV_ERR_NAME), compared without case. Streams have no streams.
+ */
 enum nv_status nv_stream_open(struct nv_volume *volume, nv_file_id file,
 			      const struct nv_name *name, bool create,
 			      bool create_new, nv_file_id *stream,
@@ -406,13 +428,15 @@ enum nv_status nv_stream_open(struct nv_volume *volume, nv_file_id file,
 /* Remove; the object stays while held. */
 enum nv_status nv_stream_remove(struct nv_volume *volume, nv_file_id file,
 				const struct nv_name *name);
+/* With NV_REPLACE an existing target is removed in the same operation. */
 enum nv_status nv_stream_rename(struct nv_volume *volume, nv_file_id file,
 				const struct nv_name *from,
 				const struct nv_name *to, uint32_t flags);
 /* As nv_enumerate. */
 enum nv_status nv_stream_enumerate(struct nv_volume *volume, nv_file_id file,
-				   uint64_t cookie, struct nv_found *found,
-				   uint32_t count, uint32_t *returned);
+				   const struct nv_name *after,
+				   struct nv_found *found, uint32_t count,
+				   uint32_t *returned);
 
 /* ------------------------------------------------------------------ */
 /* Extended attributes, security descriptors, reparse data              */
@@ -424,7 +448,11 @@ enum nv_status nv_stream_enumerate(struct nv_volume *volume, nv_file_id file,
 enum nv_status nv_ea_get(struct nv_volume *volume, nv_file_id id,
 			 const char *name, void *value, uint32_t *length,
 			 uint8_t *flags);
-/* All of them or none are set; length 0 removes one. */
+/*
+ * All of them or none are set; length 0 removes one. One call sets up to
+ * 64 KiB of values (NV_ERR_TOO_LARGE). A value of the size that was there
+ * before is replaced in place. NV_ERR_NAME: an empty or too long name.
+ */
 enum nv_status nv_ea_set(struct nv_volume *volume, nv_file_id id,
 			 const struct nv_ea *ea, uint32_t count);
 /*
@@ -434,7 +462,10 @@ enum nv_status nv_ea_set(struct nv_volume *volume, nv_file_id id,
 enum nv_status nv_ea_list(struct nv_volume *volume, nv_file_id id,
 			  void *buffer, uint32_t *length);
 
-/* A self-relative descriptor up to 64 KiB; NULL removes it. */
+/*
+ * A self-relative descriptor up to 64 KiB; NULL removes it. Equal ones are
+ * stored once, and stay when the last object has another (as NTFS's $Secure).
+ */
 enum nv_status nv_sd_set(struct nv_volume *volume, nv_file_id id,
 			 const void *sd, uint32_t length);
 /* NV_ERR_NOT_FOUND: the object has none. *length as in nv_ea_get. */
@@ -447,10 +478,11 @@ enum nv_status nv_sd_get(struct nv_volume *volume, nv_file_id id, void *sd,
 enum nv_status nv_sd_get_by_id(struct nv_volume *volume, uint32_t sd_id,
 			       void *sd, uint32_t *length);
 
-/* Tag 0 removes; data up to 16 KiB. */
+/* Tag 0 removes; data up to 16 KiB (NV_ERR_TOO_LARGE). */
 enum nv_status nv_reparse_set(struct nv_volume *volume, nv_file_id id,
 			      uint32_t tag, const void *data,
 			      uint32_t length);
+/* NV_ERR_NOT_FOUND: no reparse point. *length as in nv_ea_get. */
 enum nv_status nv_reparse_get(struct nv_volume *volume, nv_file_id id,
 			      uint32_t *tag, void *data, uint32_t *length);
 

@@ -9,6 +9,7 @@
  */
 
 #include "data.h"
+#include "names.h"
 #include "reclaim.h"
 #include "volume.h"
 
@@ -28,6 +29,14 @@ static enum nv_status free_object(struct nv_volume *volume, nv_file_id id)
 	if (status != NV_OK) {
 		goto done;
 	}
+	if (inode->stream_count != 0 || inode->stream_root != NV_PAGE_NONE ||
+	    inode->directory_root != NV_PAGE_NONE ||
+	    inode->ea_root != NV_PAGE_NONE ||
+	    inode->reparse_root != NV_PAGE_NONE) {
+		/* Somebody who does not hold it has given it something. */
+		status = NV_ERR_RETRY;
+		goto done;
+	}
 	if ((inode->flags & NV_INODE_ORPHAN) != 0) {
 		inode->flags &= ~(uint32_t)NV_INODE_ORPHAN;
 		status = nv_bits_change(&operation, NV_BITMAP_ORPHANS, ino, 1,
@@ -41,18 +50,60 @@ done:
 	return nv_operation_finish(&operation, status);
 }
 
+/* Streams, and pages of names, EAs and reparse data. Most have none. */
+static enum nv_status reclaim_parts(struct nv_volume *volume, nv_file_id id)
+{
+	const struct nv_disk_inode *found = NULL;
+	struct nv_disk_inode inode;
+	struct nv_reader reader;
+	enum nv_status status;
+
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		return status;
+	}
+	do {
+		status = nv_inode_read(volume, id, &found);
+		if (status == NV_OK) {
+			inode = *found;
+		}
+	} while (nv_read_again(&reader));
+	if (status == NV_OK && (inode.stream_count != 0 ||
+				inode.stream_root != NV_PAGE_NONE)) {
+		status = nv_streams_reclaim(volume, id);
+	}
+	if (status == NV_OK && inode.directory_root != NV_PAGE_NONE) {
+		status = nv_directory_reclaim(volume, id);
+	}
+	if (status == NV_OK && inode.ea_root != NV_PAGE_NONE) {
+		status = nv_ea_reclaim(volume, id);
+	}
+	if (status == NV_OK && inode.reparse_root != NV_PAGE_NONE) {
+		status = nv_reparse_reclaim(volume, id);
+	}
+	return status;
+}
+
 enum nv_status nv_object_reclaim(struct nv_volume *volume, nv_file_id id)
 {
 	enum nv_status status;
 
-	nv_data_lock(volume, NV_FILE_INO(id));
-	status = nv_data_change_range(volume, id, 0, NV_MAX_FILE_BLOCKS,
-				      NV_EXTENT_REMOVE);
-	NV_KILL_POINT("reclaim: data freed, inode left");
-	if (status == NV_OK) {
-		status = free_object(volume, id);
-	}
-	nv_data_unlock(volume, NV_FILE_INO(id));
+	do {
+		status = reclaim_parts(volume, id);
+		if (status != NV_OK) {
+			break;
+		}
+		NV_KILL_POINT("reclaim: parts freed, data left");
+		nv_data_lock(volume, NV_FILE_INO(id));
+		status = nv_data_change_range(volume, id, 0,
+					      NV_MAX_FILE_BLOCKS,
+					      NV_EXTENT_REMOVE);
+		NV_KILL_POINT("reclaim: data freed, inode left");
+		if (status == NV_OK) {
+			status = free_object(volume, id);
+		}
+		nv_data_unlock(volume, NV_FILE_INO(id));
+	} while (status == NV_ERR_RETRY);
 	if (status == NV_ERR_NOT_FOUND) {
 		/* Somebody else was faster. */
 		status = NV_OK;
