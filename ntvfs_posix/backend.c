@@ -100,7 +100,8 @@ int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 	posix->config.lock_path = talloc_strdup(posix, config->lock_path);
 	posix->cache = ntvfs_metadata_cache_create(posix,
 						   config->cached_objects,
-						   stamps_of(config));
+						   stamps_of(config),
+						   config->stamps_volume);
 	posix->complaints = ntvfs_complaints_create(posix,
 						    COMPLAINTS,
 						    config->complain,

@@ -17,6 +17,7 @@
 
 struct ntvfs_metadata_cache {
 	enum ntvfs_stamps stamps;
+	uint64_t stamps_volume;	/* 0: of every volume */
 	size_t sets;
 	uint64_t count;
 	struct ntvfs_metadata *entries;	/* sets * WAYS */
@@ -24,7 +25,8 @@ struct ntvfs_metadata_cache {
 
 struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 							 size_t objects,
-							 enum ntvfs_stamps stamps)
+							 enum ntvfs_stamps stamps,
+							 uint64_t stamps_volume)
 {
 	struct ntvfs_metadata_cache *cache = NULL;
 
@@ -36,6 +38,7 @@ struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 		objects = 16;
 	}
 	cache->stamps = stamps;
+	cache->stamps_volume = stamps_volume;
 	cache->sets = (objects + WAYS - 1) / WAYS;
 	cache->entries = talloc_zero_array(cache,
 					   struct ntvfs_metadata,
@@ -94,11 +97,24 @@ static struct ntvfs_metadata *metadata_set_of(struct ntvfs_metadata_cache *c,
 	return &c->entries[(hash % c->sets) * WAYS];
 }
 
+static enum ntvfs_stamps stamps_of(const struct ntvfs_metadata_cache *cache,
+				   const struct ntvfs_object *object)
+{
+	if (cache->stamps == NTVFS_STAMPS_EXACT &&
+	    cache->stamps_volume != 0 &&
+	    cache->stamps_volume != object->volume)
+	{
+		return NTVFS_STAMPS_COARSE;
+	}
+	return cache->stamps;
+}
+
 struct ntvfs_metadata *
 ntvfs_metadata_get(struct ntvfs_metadata_cache *cache,
 		   const struct ntvfs_object *object)
 {
 	struct ntvfs_metadata *set = metadata_set_of(cache, object);
+	enum ntvfs_stamps stamps = stamps_of(cache, object);
 	struct ntvfs_metadata *entry = NULL;
 	size_t i;
 
@@ -124,8 +140,8 @@ ntvfs_metadata_get(struct ntvfs_metadata_cache *cache,
 		 * read now is for this call alone.
 		 */
 		entry->for_one_call =
-			cache->stamps == NTVFS_STAMPS_NONE ||
-			(cache->stamps == NTVFS_STAMPS_COARSE &&
+			stamps == NTVFS_STAMPS_NONE ||
+			(stamps == NTVFS_STAMPS_COARSE &&
 			 stamp_is_young(&object->change_stamp));
 	}
 	entry->used = ++cache->count;

@@ -54,10 +54,15 @@ enum ntvfs_stamps {
 	NTVFS_STAMPS_NONE	/* nothing */
 };
 
-/* objects: how many to remember, at least 16. NULL: no memory. */
+/*
+ * objects: how many to remember, at least 16. stamps is said of one volume
+ * (0: of all there are); exact stamps are taken for coarse elsewhere. NULL:
+ * no memory.
+ */
 struct ntvfs_metadata_cache *ntvfs_metadata_cache_create(TALLOC_CTX *mem_ctx,
 							 size_t objects,
-							 enum ntvfs_stamps stamps);
+							 enum ntvfs_stamps stamps,
+							 uint64_t stamps_volume);
 
 /*
  * The entry of an object, empty (known == 0) if nothing is known under its

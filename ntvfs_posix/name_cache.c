@@ -104,6 +104,15 @@ static uint64_t nanoseconds_now(void)
 	       (uint64_t)now.tv_nsec;
 }
 
+static bool stamps_are_exact(const struct ntvfs_name_cache *cache,
+			     const struct ntvfs_directory_stamp *stamp)
+{
+	const struct ntvfs_name_cache_config *config = &cache->config;
+
+	return config->exact_stamps &&
+	       (config->stamps_dev == 0 || config->stamps_dev == stamp->dev);
+}
+
 /*
  * Will a change that begins after "now" get another stamp than this one? "now"
  * is CLOCK_REALTIME_COARSE, the clock that coarse stamps are taken from. A
@@ -117,7 +126,7 @@ static bool stamp_is_settled(const struct ntvfs_name_cache *cache,
 	int64_t seconds = 0;
 	int64_t age = 0;
 
-	if (cache->config.exact_stamps) {
+	if (stamps_are_exact(cache, stamp)) {
 		return true;
 	}
 	if (stamp->ctime.tv_nsec == 0) {
@@ -579,7 +588,7 @@ static bool apply_change(struct ntvfs_name_cache *cache,
 		/* A call that failed changed nothing; others may have. */
 		return same;
 	}
-	if (same && (cache->config.exact_stamps ||
+	if (same && (stamps_are_exact(cache, after) ||
 		     directory->deadline == PROVEN)) {
 		/*
 		 * Every change would have moved this stamp. The call changed

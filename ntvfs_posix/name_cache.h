@@ -85,6 +85,10 @@ struct ntvfs_name_cache_config {
 	/* What ntvfs_stamps_are_exact() said of the share's file system. */
 	bool exact_stamps;
 
+	/* The device that was asked; those of others mounted in the share are
+	   taken for coarse. 0: there is no other. */
+	uint64_t stamps_dev;
+
 	/* Without exact stamps: how old a stamp must be before a change made
 	   now is sure to get another one. 0 means the default of 20. A stamp
 	   of a whole second, which file systems that know no fractions give,

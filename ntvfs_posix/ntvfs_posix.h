@@ -45,6 +45,13 @@ struct ntvfs_posix_config {
 	bool exact_stamps;
 
 	/*
+	 * The volume that was asked. Other file systems may be mounted in
+	 * the share; their stamps are taken for coarse. 0: it is the only
+	 * one.
+	 */
+	uint64_t stamps_volume;
+
+	/*
 	 * Whether a file descriptor of ours is what the system below the
 	 * share uses too. If not there are no files for large streams.
 	 */

@@ -63,7 +63,10 @@ static void test_exact_stamps(void **state)
 	struct ntvfs_metadata_cache *cache = NULL;
 	struct ntvfs_object object = object_of(1, 0);
 
-	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_EXACT);
+	cache = ntvfs_metadata_cache_create(*state,
+					    16,
+					    NTVFS_STAMPS_EXACT,
+					    0);
 	assert_true(is_kept(cache, &object));
 	/* any other stamp, an earlier one too: a backup was put back */
 	object.change_stamp.tv_nsec ^= 1;
@@ -90,7 +93,10 @@ static void test_m1_coarse_stamps(void **state)
 	const struct timespec pause = {.tv_nsec = 30000000};
 	int i;
 
-	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_COARSE);
+	cache = ntvfs_metadata_cache_create(*state,
+					    16,
+					    NTVFS_STAMPS_COARSE,
+					    0);
 	for (i = 0; i < 100; i++) {
 		object = object_of(1, i * 100000);
 		assert_false(is_kept(cache, &object));
@@ -121,8 +127,23 @@ static void test_no_stamps(void **state)
 	struct ntvfs_metadata_cache *cache = NULL;
 	struct ntvfs_object object = object_of(1, 1000000000000);
 
-	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_NONE);
+	cache = ntvfs_metadata_cache_create(*state, 16, NTVFS_STAMPS_NONE, 0);
 	assert_false(is_kept(cache, &object));
+	assert_false(is_kept(cache, &object));
+}
+
+/* M1: exact stamps of one volume say nothing of another one. */
+static void test_m1_other_volume(void **state)
+{
+	struct ntvfs_metadata_cache *cache = NULL;
+	struct ntvfs_object object = object_of(1, 0);
+
+	cache = ntvfs_metadata_cache_create(*state,
+					    16,
+					    NTVFS_STAMPS_EXACT,
+					    object.volume);
+	assert_true(is_kept(cache, &object));
+	object.volume += 1;
 	assert_false(is_kept(cache, &object));
 }
 
@@ -134,7 +155,7 @@ static void test_more_objects_than_room(void **state)
 	unsigned found = 0;
 	uint64_t i;
 
-	cache = ntvfs_metadata_cache_create(*state, 1, NTVFS_STAMPS_EXACT);
+	cache = ntvfs_metadata_cache_create(*state, 1, NTVFS_STAMPS_EXACT, 0);
 	for (i = 0; i < 10000; i++) {
 		object.file_id = i;
 		entry = ntvfs_metadata_get(cache, &object);
@@ -163,6 +184,9 @@ int main(void)
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_m1_coarse_stamps,
+						setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_m1_other_volume,
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_no_stamps,
