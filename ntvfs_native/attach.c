@@ -233,7 +233,18 @@ static enum nv_status start_alone(struct nv_volume *volume, char *message)
 		say(message, "the image cannot be mapped: %s", strerror(ret));
 		return NV_ERR_IO;
 	}
+	nv_sigbus_watch(volume);
 	if (!survived) {
+		/*
+		 * What we read may be in the page cache only, root included:
+		 * no block that it says is free may be used before it is
+		 * durable (I4).
+		 */
+		if (volume->io->ops->flush(volume->io) != 0) {
+			say(message, "the image cannot be flushed; look after "
+			    "the disk");
+			return NV_ERR_IO;
+		}
 		return nv_load(volume, &root, message);
 	}
 	nv_locks_init(volume->segment);
@@ -264,6 +275,7 @@ static enum nv_status join(struct nv_volume *volume, char *message)
 		say(message, "the image cannot be mapped: %s", strerror(ret));
 		return NV_ERR_IO;
 	}
+	nv_sigbus_watch(volume);
 	return NV_OK;
 }
 
@@ -341,6 +353,7 @@ static enum nv_status become_ready(struct nv_volume *volume, bool alone,
 
 static void free_volume(struct nv_volume *volume, bool remove_segment)
 {
+	nv_sigbus_forget(volume);
 	volume->io->ops->unmap(volume->io);
 	nv_segment_unmap(volume, remove_segment);
 	pthread_key_delete(volume->slot_key);

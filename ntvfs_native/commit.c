@@ -320,7 +320,7 @@ void nv_commit_repair(struct nv_volume *volume)
 	open_gate(segment);
 }
 
-static void commit_lock(struct nv_volume *volume)
+void nv_commit_lock(struct nv_volume *volume)
 {
 	pthread_mutex_t *mutex = &volume->segment->commit_mutex;
 
@@ -328,6 +328,11 @@ static void commit_lock(struct nv_volume *volume)
 		nv_commit_repair(volume);
 		pthread_mutex_consistent(mutex);
 	}
+}
+
+void nv_commit_unlock(struct nv_volume *volume)
+{
+	pthread_mutex_unlock(&volume->segment->commit_mutex);
 }
 
 void nv_commit_rescue(struct nv_volume *volume)
@@ -389,9 +394,9 @@ enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
 {
 	enum nv_status status;
 
-	commit_lock(volume);
+	nv_commit_lock(volume);
 	status = commit_locked(volume, group, state);
-	pthread_mutex_unlock(&volume->segment->commit_mutex);
+	nv_commit_unlock(volume);
 	return status;
 }
 

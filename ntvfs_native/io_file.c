@@ -20,7 +20,6 @@ struct io_file {
 	struct nv_io io;
 	int fd;
 	bool is_device;
-	size_t mapped;
 };
 
 static struct io_file *file_of(struct nv_io *io)
@@ -45,60 +44,31 @@ static int size_of(struct io_file *file, uint64_t *size)
 	return 0;
 }
 
-/* Map [file->mapped, size) of the image behind what is mapped already. */
-static int map_up_to(struct io_file *file, uint64_t size)
+static int file_map(struct nv_io *io, size_t reserve, void **base)
 {
+	struct io_file *file = file_of(io);
 	int protection = PROT_READ;
-	uint8_t *start = NULL;
-	size_t length = 0;
-	void *got = NULL;
+	void *range = NULL;
 
-	size &= ~(uint64_t)4095;
-	if (size <= file->mapped) {
-		return 0;
-	}
-	if (size > file->io.reserved) {
-		return EFBIG;
-	}
-	if (!file->io.read_only) {
+	if (!io->read_only) {
 		protection |= PROT_WRITE;
 	}
-	start = (uint8_t *)file->io.base + file->mapped;
-	length = size - file->mapped;
-	got = mmap(start, length, protection, MAP_SHARED | MAP_FIXED,
-		   file->fd, (off_t)file->mapped);
-	if (got == MAP_FAILED) {
+	/*
+	 * Also what lies behind the end of the image: it becomes accessible
+	 * in every process as soon as one of them makes the image longer.
+	 */
+	range = mmap(NULL, reserve, protection, MAP_SHARED | MAP_NORESERVE,
+		     file->fd, 0);
+	if (range == MAP_FAILED) {
 		return errno;
 	}
 	/*
 	 * Without read-around the page cache gets metadata in single pages:
 	 * in a large folio a store would dirty the whole folio.
 	 */
-	madvise(start, length, MADV_RANDOM);
-	file->mapped = size;
-	return 0;
-}
-
-static int file_map(struct nv_io *io, size_t reserve, void **base)
-{
-	struct io_file *file = file_of(io);
-	void *range = NULL;
-	int ret;
-
-	range = mmap(NULL, reserve, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (range == MAP_FAILED) {
-		return errno;
-	}
+	madvise(range, reserve, MADV_RANDOM);
 	io->base = range;
 	io->reserved = reserve;
-	file->mapped = 0;
-	ret = map_up_to(file, io->size);
-	if (ret != 0) {
-		munmap(range, reserve);
-		io->base = NULL;
-		return ret;
-	}
 	*base = range;
 	return 0;
 }
@@ -195,9 +165,6 @@ static int file_refresh(struct nv_io *io)
 		return ret;
 	}
 	io->size = size;
-	if (io->base != NULL) {
-		return map_up_to(file, size);
-	}
 	return 0;
 }
 

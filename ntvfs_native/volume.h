@@ -265,6 +265,9 @@ enum nv_status nv_blocks_back(struct nv_volume *volume, uint64_t blocks);
 /* Make group durable, and what is before it. */
 enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
 			       uint32_t state);
+/* Keep commits away (rank 2). */
+void nv_commit_lock(struct nv_volume *volume);
+void nv_commit_unlock(struct nv_volume *volume);
 /* Called by who waits at the gate too long. */
 void nv_commit_rescue(struct nv_volume *volume);
 /* Bring a dead commit to a state from which others can go on. */
@@ -296,6 +299,12 @@ void nv_super_seal(struct nv_disk_super *super);
 /* Fill a fresh segment from a root. */
 enum nv_status nv_load(struct nv_volume *volume,
 		       const struct nv_disk_root *root, char *message);
+
+/* ---- sigbus.c ---- */
+
+/* From map to unmap of the image. */
+void nv_sigbus_watch(struct nv_volume *volume);
+void nv_sigbus_forget(struct nv_volume *volume);
 
 /* ---- statistics.c ---- */
 

@@ -424,6 +424,73 @@ static void test_items(void **state)
 	}
 }
 
+static void test_grow(void **state)
+{
+	struct test_place *place = *state;
+	struct nv_volume_statistics statistics;
+	struct nv_volume *volume = NULL;
+	struct nv_volume *other = NULL;
+	uint8_t *buffer = calloc(1, 1 << 20);
+	nv_file_id id;
+	size_t done = 0;
+	uint32_t i;
+
+	test_format(place, 4, 0);
+	volume = test_attach(place);
+	other = test_attach(place);
+	assert_ok(nv_volume_grow(volume));
+	assert_int_equal(truncate(place->image, (40 << 20) + 5000), 0);
+	assert_ok(nv_volume_grow(volume));
+	assert_ok(nv_volume_statistics(other, &statistics));
+	assert_int_equal(statistics.total_blocks, 10241);
+	id = test_object(other, NV_FILE);
+	for (i = 0; i < 30; i++) {
+		memset(buffer, (int)i, 1 << 20);
+		assert_ok(nv_write(other, id, (uint64_t)i << 20, buffer,
+				   1 << 20, 0));
+	}
+	for (i = 0; i < 30; i++) {
+		assert_ok(nv_read(volume, id, (uint64_t)i << 20, buffer,
+				  1 << 20, &done));
+		assert_int_equal(buffer[4711], i);
+	}
+	test_sound(volume);
+	test_detach(other);
+	test_detach(volume);
+	volume = test_attach(place);
+	assert_ok(nv_volume_statistics(volume, &statistics));
+	assert_int_equal(statistics.total_blocks, 10241);
+	test_sound(volume);
+	test_detach(volume);
+	free(buffer);
+}
+
+static void test_image_goes_away(void **state)
+{
+	struct test_place *place = *state;
+	struct nv_volume *volume = NULL;
+	struct nv_info info = {0};
+	nv_file_id id[400];
+	uint32_t i;
+
+	test_format(place, 4, 0);
+	volume = test_attach(place);
+	for (i = 0; i < 400; i++) {
+		id[i] = test_object(volume, NV_FILE);
+	}
+	assert_ok(nv_volume_commit(volume));
+	assert_int_equal(truncate(place->image, 8192), 0);
+	for (i = 0; i < 400; i++) {
+		/* Whatever it says, it does not end the process. */
+		nv_get_info(volume, id[i], &info);
+	}
+	assert_status(nv_set_info(volume, id[0], 0, &info),
+		      NV_ERR_WITHDRAWN);
+	assert_non_null(strstr(volume->segment->reason, "SIGBUS"));
+	assert_status(nv_volume_commit(volume), NV_ERR_WITHDRAWN);
+	assert_status(nv_volume_detach(volume), NV_ERR_WITHDRAWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +505,8 @@ int main(void)
 		CASE(test_map_of_two_levels),
 		CASE(test_attach_refuses),
 		CASE(test_bad_page_withdraws),
+		CASE(test_grow),
+		CASE(test_image_goes_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
