@@ -232,6 +232,7 @@ enum nv_status nv_check(struct nv_io *io, const struct nv_check_params *params,
 	free(check->node_found);
 	free(check->inode);
 	free(check->upcase);
+	free(check->sd);
 	free(check);
 	return status;
 }

@@ -13,8 +13,8 @@
  * It goes through the volume once in this order: super block and roots; the
  * map, which finds all pages (check_map.c); the inodes (check_inode.c), each
  * with its items, extents, names, streams and EAs, which mark blocks, pages
- * and other inodes as found; then what must agree with what was found: the
- * bitmaps, pages without a reference, link counts (check_agree.c).
+ * and other inodes as found; then what must agree with what was found: link
+ * counts (check_names.c), bitmaps and pages (check_agree.c).
  */
 
 #ifndef NTVFS_NATIVE_CHECK_H
@@ -97,9 +97,6 @@ struct check_inode {
 	bool reached;		/* directories: from the root directory */
 	uint32_t nlink;
 	uint32_t names;		/* that lead to it */
-	uint32_t stream_count;
-	uint32_t streams;	/* found that name it as their file */
-	uint32_t sd_id;
 };
 
 struct check_region {
@@ -127,7 +124,7 @@ struct check {
 	uint64_t inode_count;		/* numbers that have a page */
 	uint16_t *upcase;		/* 65,536 */
 	bool upcase_known;
-	struct check_sd *sd;		/* check_sd.c */
+	struct check_sd *sd;		/* sorted by id; check_attached.c */
 	uint32_t sd_limit;
 };
 
@@ -180,6 +177,25 @@ const void *check_item(const struct check *check,
 
 enum nv_status check_data(struct check *check,
 			  const struct nv_disk_inode *inode);
+
+/* ---- check_names.c ---- */
+
+enum nv_status check_directory(struct check *check,
+			       const struct nv_disk_inode *inode);
+enum nv_status check_streams(struct check *check,
+			     const struct nv_disk_inode *inode);
+/* When every inode has been looked into. */
+void check_all_links(struct check *check);
+
+/* ---- check_attached.c ---- */
+
+enum nv_status check_eas(struct check *check,
+			 const struct nv_disk_inode *inode);
+enum nv_status check_reparse(struct check *check,
+			     const struct nv_disk_inode *inode);
+/* Before the inodes are looked into. */
+enum nv_status check_sd_store(struct check *check);
+bool check_sd_exists(struct check *check, uint32_t id);
 
 /* ---- check_agree.c ---- */
 

@@ -171,17 +171,35 @@ static void note_inode(struct check *check, uint64_t ino,
 	noted->parent_id = inode->parent_id;
 	noted->has_orphan_flag = (inode->flags & NV_INODE_ORPHAN) != 0;
 	noted->nlink = inode->nlink;
-	noted->stream_count = inode->stream_count;
-	noted->sd_id = inode->sd_id;
 }
 
 static enum nv_status look_into(struct check *check, uint64_t ino,
 				const struct nv_disk_inode *inode)
 {
+	enum nv_status status;
+
 	if (check->inode[ino].type == 0 || check->inode[ino].damaged) {
 		return NV_OK;
 	}
-	return check_data(check, inode);
+	if (inode->sd_id != 0 && !check_sd_exists(check, inode->sd_id)) {
+		check_say(check, NV_FINDING_SD_DANGLING,
+			  "inode %llu: there is no security descriptor %u",
+			  (unsigned long long)ino, inode->sd_id);
+	}
+	status = check_data(check, inode);
+	if (status == NV_OK && inode->type == NV_TYPE_DIRECTORY) {
+		status = check_directory(check, inode);
+	}
+	if (status == NV_OK) {
+		status = check_streams(check, inode);
+	}
+	if (status == NV_OK) {
+		status = check_eas(check, inode);
+	}
+	if (status == NV_OK) {
+		status = check_reparse(check, inode);
+	}
+	return status;
 }
 
 static enum nv_status each_inode(struct check *check, bool first_pass)
@@ -192,6 +210,7 @@ static enum nv_status each_inode(struct check *check, bool first_pass)
 		uint64_t aligned;
 	} page;
 	enum nv_status status;
+	enum nv_status looked;
 	uint64_t i;
 	uint32_t k;
 
@@ -215,8 +234,11 @@ static enum nv_status each_inode(struct check *check, bool first_pass)
 			}
 			if (first_pass) {
 				note_inode(check, ino, inode);
-			} else if (look_into(check, ino, inode) != NV_OK) {
-				return NV_ERR_IO;
+				continue;
+			}
+			looked = look_into(check, ino, inode);
+			if (looked != NV_OK) {
+				return looked;
 			}
 		}
 		check_progress(check, first_pass ? "inodes" : "objects",
@@ -236,8 +258,14 @@ enum nv_status check_inodes(struct check *check)
 		return NV_ERR_NO_MEMORY;
 	}
 	status = each_inode(check, true);
-	if (status != NV_OK) {
-		return status;
+	if (status == NV_OK) {
+		status = check_sd_store(check);
 	}
-	return each_inode(check, false);
+	if (status == NV_OK) {
+		status = each_inode(check, false);
+	}
+	if (status == NV_OK) {
+		check_all_links(check);
+	}
+	return status;
 }

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "check.h"
+#include "format_names.h"
 #include "helper.h"
 #include "image.h"
 
@@ -74,11 +75,50 @@ static void assert_clean(const struct test_place *place)
 	assert_true(found.count == 0);
 }
 
-/* A file with data in each form. */
-static nv_file_id make_file(struct nv_volume *volume, uint64_t bytes,
-			    bool scattered)
+static nv_file_id root_of(struct nv_volume *volume)
 {
-	nv_file_id id = test_object(volume, NV_FILE);
+	struct nv_volume_statistics statistics;
+
+	assert_ok(nv_volume_statistics(volume, &statistics));
+	return statistics.root_directory;
+}
+
+static void name_set(struct nv_name *name, uint16_t *units, const char *text)
+{
+	name->units = units;
+	for (name->length = 0; text[name->length] != 0; name->length++) {
+		units[name->length] = (uint8_t)text[name->length];
+	}
+}
+
+static nv_file_id make(struct nv_volume *volume, nv_file_id directory,
+		       const char *text, const char *short_text,
+		       uint32_t type)
+{
+	static const uint8_t sd[32] = {1};
+	struct nv_ea ea = {.name = "EA", .value = "12345", .length = 5};
+	struct nv_create_params params = {
+		.type = type,
+		.sd = sd,
+		.sd_length = sizeof(sd),
+		.ea = &ea,
+		.ea_count = 1,
+	};
+	uint16_t units[64];
+	uint16_t short_units[12];
+	nv_file_id id = 0;
+
+	name_set(&params.name, units, text);
+	name_set(&params.short_name, short_units, short_text);
+	assert_ok(nv_create(volume, directory, &params, &id));
+	return id;
+}
+
+/* A file with data in each form. */
+static nv_file_id make_file(struct nv_volume *volume, const char *name,
+			    uint64_t bytes, bool scattered)
+{
+	nv_file_id id = make(volume, root_of(volume), name, "", NV_FILE);
 	uint8_t buffer[NV_BLOCK_SIZE];
 	uint64_t at;
 
@@ -96,20 +136,56 @@ static nv_file_id make_file(struct nv_volume *volume, uint64_t bytes,
 
 struct made {
 	nv_file_id small, listed, tree, gone;
+	nv_file_id few, many, inner;	/* directories */
+	nv_file_id stream;
 };
 
+/* Everything a checker can meet. */
 static void make_volume(const struct test_place *place, uint32_t inode_size,
 			struct made *made)
 {
 	struct nv_volume *volume = NULL;
+	uint8_t long_value[9000] = {1};
+	struct nv_ea ea[2] = {
+		{.name = "long", .value = long_value, .length = 9000},
+		{.name = "middle", .value = long_value, .length = 400},
+	};
+	struct nv_name name;
+	uint16_t units[64];
+	char text[32];
+	bool created;
+	uint32_t i;
 
 	test_format(place, MEBIBYTES, inode_size);
 	volume = test_attach(place);
-	made->small = make_file(volume, 20, false);
-	made->listed = make_file(volume, 3 * NV_BLOCK_SIZE, false);
-	made->tree = make_file(volume, 300 * NV_BLOCK_SIZE, true);
-	made->gone = make_file(volume, 5 * NV_BLOCK_SIZE, true);
-	assert_ok(test_unname(volume, made->gone));
+	made->small = make_file(volume, "small", 20, false);
+	made->listed = make_file(volume, "listed", 3 * NV_BLOCK_SIZE, false);
+	made->tree = make_file(volume, "tree", 300 * NV_BLOCK_SIZE, true);
+	made->gone = make_file(volume, "gone", 5 * NV_BLOCK_SIZE, true);
+	name_set(&name, units, "gone");
+	assert_ok(nv_unlink(volume, root_of(volume), &name, made->gone, 1));
+
+	made->few = make(volume, root_of(volume), "few", "FEW~1",
+			 NV_DIRECTORY);
+	made->inner = make(volume, made->few, "inner", "", NV_DIRECTORY);
+	made->many = make(volume, root_of(volume), "many", "", NV_DIRECTORY);
+	for (i = 0; i < 300; i++) {
+		char short_text[13];
+
+		snprintf(text, sizeof(text), "file number %u", i);
+		snprintf(short_text, sizeof(short_text), "FILE~%u", i);
+		make(volume, made->many, text, short_text, NV_FILE);
+	}
+	for (i = 0; i < 100; i++) {
+		snprintf(text, sizeof(text), "stream %u", i);
+		name_set(&name, units, text);
+		assert_ok(nv_stream_open(volume, made->listed, &name, true,
+					 true, &made->stream, &created));
+	}
+	assert_ok(nv_ea_set(volume, made->listed, ea, 2));
+	assert_ok(nv_sd_set(volume, made->tree, long_value, 9000));
+	assert_ok(nv_reparse_set(volume, made->tree, 0xa0000003, long_value,
+				 9000));
 	test_detach(volume);
 }
 
@@ -225,7 +301,7 @@ static void damage_map_place(const struct image *image,
 	struct nv_disk_map_node *node = (void *)
 		(image->bytes + (block << NV_BLOCK_SHIFT));
 
-	node->entry[200].block = image_root(image)->total_blocks;
+	node->entry[NV_ROOT_INO / 8].block = image_root(image)->total_blocks;
 }
 
 static void damage_block_twice(const struct image *image,
@@ -339,7 +415,15 @@ static struct nv_disk_item *first_item(const struct image *image,
 {
 	struct nv_disk_inode *inode = inode_of(image, id);
 
-	return (void *)((uint8_t *)inode + inode->fixed_size);
+	struct nv_disk_item *item = (void *)((uint8_t *)inode +
+					     inode->fixed_size);
+
+	/* Behind the EA that all have. */
+	if (item->kind == NV_ITEM_EA) {
+		item = (void *)((uint8_t *)(item + 1) +
+				((item->length + 7U) & ~7U));
+	}
+	return item;
 }
 
 static void damage_item_length(const struct image *image,
@@ -475,7 +559,205 @@ static void damage_page_twice(const struct image *image,
 	root->child[1].page = root->child[0].page;
 }
 
+/* The first leaf of a tree of names. */
+static struct nv_disk_name_node *name_leaf(const struct image *image,
+					   uint64_t page)
+{
+	struct nv_disk_name_node *node = image_page(image, page);
+
+	while (node->header.level > 0) {
+		const struct nv_disk_name *name = (const void *)
+			((const uint8_t *)node + node->slot[0]);
+
+		node = image_page(image, name->value);
+	}
+	return node;
+}
+
+static struct nv_disk_name *record_of(struct nv_disk_name_node *node,
+				      uint32_t i)
+{
+	return (void *)((uint8_t *)node + node->slot[i]);
+}
+
+static struct nv_disk_name_node *many_leaf(const struct image *image,
+					   const struct made *made)
+{
+	return name_leaf(image, inode_of(image, made->many)->directory_root);
+}
+
+static void damage_name_order(const struct image *image,
+			      const struct made *made)
+{
+	struct nv_disk_name_node *leaf = many_leaf(image, made);
+	uint16_t slot = leaf->slot[0];
+
+	leaf->slot[0] = leaf->slot[1];
+	leaf->slot[1] = slot;
+}
+
+static void damage_name_slot(const struct image *image,
+			     const struct made *made)
+{
+	many_leaf(image, made)->slot[0] = 4090;
+}
+
+static void damage_name_twice(const struct image *image,
+			      const struct made *made)
+{
+	struct nv_disk_name_node *leaf = many_leaf(image, made);
+
+	leaf->slot[1] = leaf->slot[0];
+}
+
+static void damage_name_value(const struct image *image,
+			      const struct made *made)
+{
+	record_of(many_leaf(image, made), 0)->value = NV_FILE_ID(99999, 1);
+}
+
+static void damage_name_unit(const struct image *image,
+			     const struct made *made)
+{
+	struct nv_disk_name *name = record_of(many_leaf(image, made), 0);
+
+	((uint16_t *)(name + 1))[2] = '/';
+}
+
+static void damage_cookie(const struct image *image, const struct made *made)
+{
+	struct nv_disk_name_node *leaf = many_leaf(image, made);
+	uint32_t first = 0;
+	uint32_t i;
+
+	/* Two long names, not a long and a short one. */
+	while ((record_of(leaf, first)->flags & NV_NAME_ALIAS) != 0) {
+		first++;
+	}
+	for (i = first + 1; (record_of(leaf, i)->flags & NV_NAME_ALIAS) != 0;
+	     i++) {
+	}
+	record_of(leaf, i)->cookie = record_of(leaf, first)->cookie;
+}
+
+static void damage_alias(const struct image *image, const struct made *made)
+{
+	struct nv_disk_name_node *leaf = many_leaf(image, made);
+	uint32_t i;
+
+	for (i = 0; (record_of(leaf, i)->flags & NV_NAME_ALIAS) == 0; i++) {
+	}
+	record_of(leaf, i)->cookie++;
+}
+
+static void damage_entry_count(const struct image *image,
+			       const struct made *made)
+{
+	inode_of(image, made->few)->entry_count++;
+}
+
+static void damage_nlink(const struct image *image, const struct made *made)
+{
+	inode_of(image, made->small)->nlink = 2;
+}
+
+static void damage_no_orphan(const struct image *image,
+			     const struct made *made)
+{
+	inode_of(image, made->small)->nlink = 0;
+}
+
+static void damage_parent(const struct image *image, const struct made *made)
+{
+	inode_of(image, made->inner)->parent_id = made->many;
+}
+
+static void damage_loop(const struct image *image, const struct made *made)
+{
+	/* few and inner are each other's parents. */
+	inode_of(image, made->few)->parent_id = made->inner;
+}
+
+static void damage_stream(const struct image *image, const struct made *made)
+{
+	inode_of(image, made->stream)->parent_id = made->small;
+}
+
+static void damage_stream_count(const struct image *image,
+				const struct made *made)
+{
+	inode_of(image, made->listed)->stream_count--;
+}
+
+static void damage_ea_count(const struct image *image,
+			    const struct made *made)
+{
+	inode_of(image, made->listed)->ea_count++;
+}
+
+static void damage_ea_length(const struct image *image,
+			     const struct made *made)
+{
+	struct nv_disk_name_node *leaf = name_leaf(
+		image, inode_of(image, made->listed)->ea_root);
+
+	record_of(leaf, 0)->cookie += 1;
+}
+
+static struct nv_disk_sd_head *sd_head(const struct image *image)
+{
+	return image_page(image, NV_PAGE(NV_REGION_SYSTEM,
+					 NV_SYSTEM_SD_HEAD));
+}
+
+static void damage_sd_id(const struct image *image, const struct made *made)
+{
+	inode_of(image, made->small)->sd_id = 4711;
+}
+
+static void damage_sd_count(const struct image *image,
+			    const struct made *made)
+{
+	sd_head(image)->count++;
+}
+
+static void damage_sd_bytes(const struct image *image,
+			    const struct made *made)
+{
+	struct nv_disk_name_node *leaf = name_leaf(image,
+						   sd_head(image)->by_id);
+	struct nv_disk_value_page *page = image_page(
+		image, record_of(leaf, 0)->value);
+
+	page->bytes[record_of(leaf, 0)->cookie >> 32] ^= 1;
+}
+
+static void damage_reparse(const struct image *image, const struct made *made)
+{
+	inode_of(image, made->tree)->reparse_tag = 0;
+}
+
 static const struct damage damages[] = {
+	{"name order", NV_FINDING_DIRECTORY_ORDER, damage_name_order},
+	{"name slot", NV_FINDING_DIRECTORY_TREE, damage_name_slot},
+	{"name twice", NV_FINDING_DIRECTORY_TREE, damage_name_twice},
+	{"name value", NV_FINDING_NAME_DANGLING, damage_name_value},
+	{"name unit", NV_FINDING_DIRECTORY_ENTRY, damage_name_unit},
+	{"cookie", NV_FINDING_DIRECTORY_COOKIE, damage_cookie},
+	{"alias", NV_FINDING_SHORT_NAME, damage_alias},
+	{"entry count", NV_FINDING_DIRECTORY_COUNT, damage_entry_count},
+	{"link count", NV_FINDING_LINK_COUNT, damage_nlink},
+	{"no orphan", NV_FINDING_ORPHAN, damage_no_orphan},
+	{"parent", NV_FINDING_PARENT, damage_parent},
+	{"loop", NV_FINDING_DIRECTORY_LOOP, damage_loop},
+	{"stream", NV_FINDING_STREAM, damage_stream},
+	{"stream count", NV_FINDING_STREAM_COUNT, damage_stream_count},
+	{"EA count", NV_FINDING_EA, damage_ea_count},
+	{"EA length", NV_FINDING_EA, damage_ea_length},
+	{"SD id", NV_FINDING_SD_DANGLING, damage_sd_id},
+	{"SD count", NV_FINDING_SD_COUNT, damage_sd_count},
+	{"SD bytes", NV_FINDING_SD_STORE, damage_sd_bytes},
+	{"reparse", NV_FINDING_REPARSE, damage_reparse},
 	{"super", NV_FINDING_SUPER_DAMAGED, damage_super, true},
 	{"super reserved", NV_FINDING_SUPER_FIELD, damage_super_reserved},
 	{"roots", NV_FINDING_ROOT_NONE, damage_roots, true},
