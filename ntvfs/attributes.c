@@ -11,7 +11,8 @@
 #define SETTABLE                                                              \
 	(NTVFS_ATTRIBUTE_READONLY | NTVFS_ATTRIBUTE_HIDDEN |                  \
 	 NTVFS_ATTRIBUTE_SYSTEM | NTVFS_ATTRIBUTE_ARCHIVE |                   \
-	 NTVFS_ATTRIBUTE_TEMPORARY | NTVFS_ATTRIBUTE_NOTINDEXED)
+	 NTVFS_ATTRIBUTE_TEMPORARY | NTVFS_ATTRIBUTE_OFFLINE |                \
+	 NTVFS_ATTRIBUTE_NOTINDEXED)
 
 /* What comes about by other requests and is stored beside them. */
 #define BY_OPERATION                                                          \
@@ -28,4 +29,17 @@ uint32_t ntvfs_attributes_of(uint32_t attributes, bool is_directory)
 		attributes |= NTVFS_ATTRIBUTE_DIRECTORY;
 	}
 	return attributes;
+}
+
+bool ntvfs_attributes_allow_overwrite(uint32_t existing, uint32_t requested)
+{
+	uint32_t wanted = existing & (NTVFS_ATTRIBUTE_HIDDEN |
+				      NTVFS_ATTRIBUTE_SYSTEM);
+
+	return (wanted & ~requested) == 0;
+}
+
+uint32_t ntvfs_attributes_not_set(uint32_t existing)
+{
+	return existing & BY_OPERATION;
 }

@@ -23,6 +23,14 @@
 #define NTVFS_ATTRIBUTE_COMPRESSED 0x00000800u
 #define NTVFS_ATTRIBUTE_OFFLINE	   0x00001000u
 #define NTVFS_ATTRIBUTE_NOTINDEXED 0x00002000u
+#define NTVFS_ATTRIBUTE_ENCRYPTED  0x00004000u
+
+/*
+ * What a request to create may have among its attributes; any other bit
+ * makes it invalid (MS-FSA 2.1.5.1). Of these, some are for the object to
+ * say and not for the request, which goes through without them.
+ */
+#define NTVFS_ATTRIBUTES_AT_CREATE 0x00007fb7u
 
 /*
  * What an object has of the attributes that a client set or that were found
@@ -32,5 +40,18 @@
  * after reading, since others store too.
  */
 uint32_t ntvfs_attributes_of(uint32_t attributes, bool is_directory);
+
+/*
+ * May a file with these attributes be overwritten or superseded by a request
+ * with those (MS-FSA 2.1.5.1.2.1)? One that is hidden or a system file by
+ * who says so only. Read-only files are another matter: never.
+ */
+bool ntvfs_attributes_allow_overwrite(uint32_t existing, uint32_t requested);
+
+/*
+ * What comes about by other requests than the one that sets attributes, and
+ * is not changed by that (MS-FSA 2.1.5.15.2).
+ */
+uint32_t ntvfs_attributes_not_set(uint32_t existing);
 
 #endif /* NTVFS_ATTRIBUTES_H */

@@ -95,12 +95,46 @@ static int set_attributes(struct ntvfs_share *share,
 	return error;
 }
 
+/*
+ * What to store of the attributes that smbd sets, which lack those that it
+ * does not know (SAMBA_ATTRIBUTES_MASK).
+ */
+static uint32_t attributes_to_store(struct ntvfs_share *share,
+				    const struct ntvfs_object *object,
+				    uint32_t dosmode,
+				    uint32_t old)
+{
+	const struct ntvfs_create *create = share->create;
+	bool renamed = share->renamed_ino != 0 &&
+		       share->renamed_dev == object->volume &&
+		       share->renamed_ino == object->file_id;
+
+	share->renamed_ino = 0;
+	if (create != NULL && create->of_stream && !create->made_base) {
+		/* a stream has no attributes, and its file has its own */
+		return old | NTVFS_ATTRIBUTE_ARCHIVE;
+	}
+	if (create != NULL) {
+		return dosmode | (create->attributes &
+				  (NTVFS_ATTRIBUTE_TEMPORARY |
+				   NTVFS_ATTRIBUTE_NOTINDEXED));
+	}
+	if (share->sets_sparse) {
+		return dosmode;
+	}
+	if (renamed) {
+		return dosmode | (old & ~SAMBA_ATTRIBUTES_MASK);
+	}
+	return dosmode | ntvfs_attributes_not_set(old);
+}
+
 NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 				   struct files_struct *fsp,
 				   uint32_t dosmode)
 {
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_attributes attributes = {.valid = 0};
+	struct ntvfs_attributes old = {.valid = 0};
 	struct ntvfs_object object = {.handle = NULL};
 	struct ntvfs_fresh *fresh = NULL;
 	int error;
@@ -112,8 +146,6 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 		return map_nt_error_from_unix(errno);
 	}
 	attributes.valid = NTVFS_VALID_ATTRIBUTES;
-	attributes.attributes = ntvfs_attributes_of(dosmode,
-						    object.is_directory);
 
 	/*
 	 * The birth of an object is known when it happens; later the file
@@ -122,26 +154,25 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 	 */
 	fresh = ntvfs_fresh_of(share, fsp);
 	if (fresh != NULL) {
-		attributes.create_time = fresh->attributes.create_time;
-		attributes.valid |= fresh->attributes.valid &
-				    NTVFS_VALID_CREATE_TIME;
+		old = fresh->attributes;
 	} else {
-		struct ntvfs_attributes old = {.valid = 0};
-
 		error = share->backend->ops->get_attributes(share->backend,
 							    &object,
 							    &old);
 		if (error != 0) {
 			return ntvfs_status(error);
 		}
-		attributes.create_time = old.create_time;
-		attributes.valid |= old.valid & NTVFS_VALID_CREATE_TIME;
 	}
+	attributes.create_time = old.create_time;
+	attributes.valid |= old.valid & NTVFS_VALID_CREATE_TIME;
 	if (!(attributes.valid & NTVFS_VALID_CREATE_TIME)) {
 		attributes.create_time = full_timespec_to_nt_time(
 			&fsp->fsp_name->st.st_ex_btime);
 		attributes.valid |= NTVFS_VALID_CREATE_TIME;
 	}
+	attributes.attributes = ntvfs_attributes_of(
+		attributes_to_store(share, &object, dosmode, old.attributes),
+		object.is_directory);
 
 	error = set_attributes(share, fsp, &object, &attributes);
 	if (fresh != NULL) {
@@ -154,6 +185,39 @@ NTSTATUS ntvfs_fset_dos_attributes(struct vfs_handle_struct *handle,
 		}
 	}
 	return ntvfs_status(error);
+}
+
+NTSTATUS ntvfs_fsctl(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     TALLOC_CTX *ctx,
+		     uint32_t function,
+		     uint16_t req_flags,
+		     const uint8_t *in_data,
+		     uint32_t in_len,
+		     uint8_t **out_data,
+		     uint32_t max_out_len,
+		     uint32_t *out_len)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	NTSTATUS status;
+
+	if (share != NULL) {
+		share->sets_sparse = function == FSCTL_SET_SPARSE;
+	}
+	status = SMB_VFS_NEXT_FSCTL(handle,
+				    fsp,
+				    ctx,
+				    function,
+				    req_flags,
+				    in_data,
+				    in_len,
+				    out_data,
+				    max_out_len,
+				    out_len);
+	if (share != NULL) {
+		share->sets_sparse = false;
+	}
+	return status;
 }
 
 struct get_dos_attributes_state {

@@ -181,3 +181,41 @@ int ntvfs_fremovexattr(struct vfs_handle_struct *handle,
 	}
 	return set_client_ea(handle, share, fsp, ea, NULL, 0);
 }
+
+bool ntvfs_drop_eas(struct vfs_handle_struct *handle,
+		    const struct ntvfs_object *object)
+{
+	struct ntvfs_backend *backend = ntvfs_share_of(handle)->backend;
+	const char *name = NULL;
+	char *names = NULL;
+	size_t length = 0;
+	int error;
+
+	error = backend->ops->list_eas(backend,
+				       object,
+				       talloc_tos(),
+				       &names,
+				       &length);
+	for (name = names; error == 0 && name < names + length;
+	     name += strlen(name) + 1)
+	{
+		error = backend->ops->set_ea(backend, object, name, NULL, 0);
+		if (error == EACCES || error == EPERM) {
+			/* smbd has let the client overwrite the file */
+			become_root();
+			error = backend->ops->set_ea(backend,
+						     object,
+						     name,
+						     NULL,
+						     0);
+			unbecome_root();
+		}
+		if (error == ENODATA) {
+			/* somebody else was faster */
+			error = 0;
+		}
+	}
+	TALLOC_FREE(names);
+	errno = error;
+	return error == 0;
+}

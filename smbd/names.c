@@ -219,6 +219,9 @@ int ntvfs_openat(struct vfs_handle_struct *handle,
 	change_end(&change, fd != -1, NULL, last_component(name));
 	if (fd != -1 && (how->flags & O_EXCL)) {
 		ntvfs_fresh_begin(handle, fsp);
+		if (share->create != NULL) {
+			share->create->made_base = true;
+		}
 	}
 	return fd;
 }
@@ -514,6 +517,10 @@ int ntvfs_renameat(struct vfs_handle_struct *handle,
 	}
 	if (ret == 0 && target != NULL) {
 		forget_if_gone(handle, target->fsp);
+	}
+	if (ret == 0 && VALID_STAT(src->st) && S_ISREG(src->st.st_ex_mode)) {
+		share->renamed_dev = src->st.st_ex_dev;
+		share->renamed_ino = src->st.st_ex_ino;
 	}
 	if (ret == 0 && S_ISDIR(src->st.st_ex_mode)) {
 		struct ntvfs_object object = {.handle = NULL};

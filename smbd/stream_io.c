@@ -158,6 +158,26 @@ ssize_t ntvfs_stream_pwrite(struct vfs_handle_struct *handle,
 	return (ssize_t)n;
 }
 
+/*
+ * The file is overwritten: its EAs go too (MS-FSA 2.1.5.1.2.1). smbd removes
+ * the streams, and sets the request's EAs after that.
+ */
+static int empty_file(struct vfs_handle_struct *handle,
+		      struct files_struct *fsp)
+{
+	struct ntvfs_object object = {.handle = NULL};
+
+	if (SMB_VFS_NEXT_FTRUNCATE(handle, fsp, 0) != 0) {
+		return -1;
+	}
+	if (!ntvfs_object_of(handle, fsp, &object, NULL) ||
+	    !ntvfs_drop_eas(handle, &object))
+	{
+		return -1;
+	}
+	return 0;
+}
+
 int ntvfs_ftruncate(struct vfs_handle_struct *handle,
 		    struct files_struct *fsp,
 		    off_t offset)
@@ -168,6 +188,11 @@ int ntvfs_ftruncate(struct vfs_handle_struct *handle,
 	int error;
 
 	if (!ntvfs_stream_is_small(handle, fsp)) {
+		if (share != NULL && offset == 0 && share->create != NULL &&
+		    share->create->replaces && !share->create->of_stream)
+		{
+			return empty_file(handle, fsp);
+		}
 		return SMB_VFS_NEXT_FTRUNCATE(handle, fsp, offset);
 	}
 	if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {

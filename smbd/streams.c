@@ -37,6 +37,10 @@ int ntvfs_stream_name_of(const struct smb_filename *smb_fname,
 	error = ntvfs_stream_name_parse(talloc_tos(),
 					smb_fname->stream_name,
 					name);
+	if (error == EINVAL) {
+		/* smbd's errno for OBJECT_NAME_INVALID */
+		error = ENAMETOOLONG;
+	}
 	if (error != 0) {
 		errno = error;
 		return -1;

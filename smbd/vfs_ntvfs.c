@@ -14,6 +14,7 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.get_quota_fn = ntvfs_get_quota,
 	.set_quota_fn = ntvfs_set_quota,
 
+	.create_file_fn = ntvfs_create_file,
 	.openat_fn = ntvfs_openat,
 	.mkdirat_fn = ntvfs_mkdirat,
 	.unlinkat_fn = ntvfs_unlinkat,
@@ -31,6 +32,7 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 
 	.fget_dos_attributes_fn = ntvfs_fget_dos_attributes,
 	.fset_dos_attributes_fn = ntvfs_fset_dos_attributes,
+	.fsctl_fn = ntvfs_fsctl,
 	.get_dos_attributes_send_fn = ntvfs_get_dos_attributes_send,
 	.get_dos_attributes_recv_fn = ntvfs_get_dos_attributes_recv,
 	.fntimes_fn = ntvfs_fntimes,

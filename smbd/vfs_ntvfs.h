@@ -39,6 +39,14 @@ struct ntvfs_fresh {
 	struct ntvfs_attributes attributes;	/* that it stored */
 };
 
+/* The request to open or create that smbd is working on; see create.c. */
+struct ntvfs_create {
+	bool of_stream;
+	bool made_base;		/* the stream's file was not there before */
+	bool replaces;		/* what is there is to be emptied */
+	uint32_t attributes;	/* of the request; none of a POSIX client's */
+};
+
 /* One tree connect. */
 struct ntvfs_share {
 	struct ntvfs_backend *backend;
@@ -69,6 +77,18 @@ struct ntvfs_share {
 	struct ntvfs_no_quota *no_quotas;	/* see quota.c */
 
 	struct ntvfs_fresh fresh;
+
+	struct ntvfs_create *create;	/* NULL: it works on something else */
+
+	/* smbd has been told to set or clear the sparse attribute. */
+	bool sets_sparse;
+
+	/*
+	 * The file that was renamed last, until its attributes are set: smbd
+	 * does that to add one, and leaves out what it does not know.
+	 */
+	uint64_t renamed_dev;
+	uint64_t renamed_ino;
 };
 
 /* connect.c */
@@ -128,7 +148,38 @@ struct ntvfs_fresh *ntvfs_fresh_of(struct ntvfs_share *share,
 
 NTSTATUS ntvfs_status(int error);
 
+/* create.c */
+NTSTATUS ntvfs_create_file(struct vfs_handle_struct *handle,
+			   struct smb_request *req,
+			   struct files_struct *dirfsp,
+			   struct smb_filename *smb_fname,
+			   uint32_t access_mask,
+			   uint32_t share_access,
+			   uint32_t create_disposition,
+			   uint32_t create_options,
+			   uint32_t file_attributes,
+			   uint32_t oplock_request,
+			   const struct smb2_lease *lease,
+			   uint64_t allocation_size,
+			   uint32_t private_flags,
+			   struct security_descriptor *sd,
+			   struct ea_list *ea_list,
+			   files_struct **result,
+			   int *pinfo,
+			   const struct smb2_create_blobs *in_context_blobs,
+			   struct smb2_create_blobs *out_context_blobs);
+
 /* attributes.c */
+NTSTATUS ntvfs_fsctl(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     TALLOC_CTX *ctx,
+		     uint32_t function,
+		     uint16_t req_flags,
+		     const uint8_t *in_data,
+		     uint32_t in_len,
+		     uint8_t **out_data,
+		     uint32_t max_out_len,
+		     uint32_t *out_len);
 SMB_ACL_T ntvfs_sys_acl_get_fd(struct vfs_handle_struct *handle,
 			       struct files_struct *fsp,
 			       SMB_ACL_TYPE_T type,
@@ -208,6 +259,13 @@ int ntvfs_fsetxattr(struct vfs_handle_struct *handle,
 int ntvfs_fremovexattr(struct vfs_handle_struct *handle,
 		       struct files_struct *fsp,
 		       const char *name);
+
+
+/*
+ * Remove all EAs of an object. False with errno set if one stays.
+ */
+bool ntvfs_drop_eas(struct vfs_handle_struct *handle,
+		    const struct ntvfs_object *object);
 
 /* names.c */
 int ntvfs_openat(struct vfs_handle_struct *handle,

@@ -11,7 +11,8 @@ sys.dont_write_bytecode = True
 import smb2_client as smb
 import smb_test
 import stored
-from smb2_client import (ARCHIVE, CREATE, DELETE_ON_CLOSE, DIRECTORY, HIDDEN,
+from smb2_client import (ARCHIVE, CREATE, DELETE_ON_CLOSE, DIRECTORY, ENCRYPTED,
+                         HIDDEN,
                          NORMAL, NOT_INDEXED, OFFLINE, OVERWRITE,
                          OVERWRITE_IF, READONLY, SUPERSEDE, SYSTEM, TEMPORARY)
 
@@ -159,6 +160,34 @@ class Attributes(smb_test.SmbTest):
 
     def test_offline_reads_back(self):
         self.other_bits(OFFLINE)
+
+    def test_temporary_and_not_indexed_at_create(self):
+        for bits in TEMPORARY, NOT_INDEXED, OFFLINE:
+            path = self.path('f%x' % bits)
+            self.tree.create(path, attributes=bits).close()
+            self.assert_attributes(path, bits | ARCHIVE)
+            self.tree.rename(path, path + 'x')
+            self.assert_attributes(path + 'x', bits | ARCHIVE)
+            self.tree.set_basic(path + 'x', attributes=HIDDEN)
+            self.assert_attributes(path + 'x', HIDDEN)
+
+    def test_attributes_that_cannot_be_are_refused_at_create(self):
+        path = self.path('f')
+        for bit in (0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13):
+            self.tree.create(path, attributes=1 << bit).close()
+            self.tree.set_basic(path, attributes=NORMAL)
+            self.tree.remove(path)
+        for bit in (3, 6, *range(15, 32)):
+            self.assert_status('INVALID_PARAMETER', self.tree.create, path,
+                               attributes=1 << bit)
+        self.assertFalse(self.tree.exists(path))
+
+    def test_encrypted_is_refused_at_create(self):
+        """Rather than to keep what was to be encrypted as it is."""
+        path = self.path('f')
+        self.assert_status('ACCESS_DENIED', self.tree.create, path,
+                           attributes=ENCRYPTED)
+        self.assertFalse(self.tree.exists(path))
 
     def test_not_indexed_reads_back(self):
         self.other_bits(NOT_INDEXED)
