@@ -17,7 +17,8 @@
 /*
  * The bare name of ":NAME:$DATA" or ":NAME", on mem_ctx. Returns 0; ENOENT:
  * it is the file's own data, "::$DATA" or ":"; EINVAL: a name that no stream
- * can have (another type; a slash, backslash or colon within); ENOMEM.
+ * can have (another type; a slash, backslash or colon within); ENAMETOOLONG:
+ * it has more than 255 UTF-16 units; ENOMEM.
  */
 int ntvfs_stream_name_parse(TALLOC_CTX *mem_ctx,
 			    const char *stream,

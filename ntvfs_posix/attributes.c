@@ -161,12 +161,12 @@ static int attributes_store(struct ntvfs_posix *posix,
 	if (!NT_STATUS_IS_OK(status)) {
 		return EINVAL;
 	}
-	return ntvfs_xattr_set(posix,
-			       object,
-			       NTVFS_XATTR_DOSATTRIB,
-			       buffer,
-			       length,
-			       false);
+	return ntvfs_xattr_set_making_room(posix,
+					   object,
+					   NTVFS_XATTR_DOSATTRIB,
+					   buffer,
+					   length,
+					   false);
 }
 
 int ntvfs_posix_set_attributes(struct ntvfs_backend *backend,

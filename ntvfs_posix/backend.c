@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <unistd.h>
+#include "ntvfs_posix/overflow.h"
 #include "ntvfs_posix/private.h"
 #include "ntvfs_posix/private_folder.h"
 #include "ntvfs_posix/stream_files.h"
@@ -101,7 +102,7 @@ int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 	posix->cache = ntvfs_metadata_cache_create(posix,
 						   config->cached_objects,
 						   stamps_of(config),
-						   config->stamps_volume);
+						   config->volume);
 	posix->complaints = ntvfs_complaints_create(posix,
 						    COMPLAINTS,
 						    config->complain,
@@ -121,6 +122,11 @@ int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 			goto fail;
 		}
 		posix->backend.keeps_outside = true;
+	} else if (config->kernel_files) {
+		error = ntvfs_overflow_start(posix);
+		if (error != 0) {
+			goto fail;
+		}
 	}
 	*backend = &posix->backend;
 	return 0;

@@ -313,17 +313,17 @@ static int old_eas_convert(struct ntvfs_posix *posix,
 		{
 			continue;
 		}
-		error = ntvfs_xattr_set(posix,
-					object,
-					full,
-					ea->value.data,
-					ea->value.length,
-					false);
+		error = ntvfs_xattr_set_making_room(posix,
+						    object,
+						    full,
+						    ea->value.data,
+						    ea->value.length,
+						    false);
 		if (error != 0) {
 			return error;
 		}
 	}
-	return ntvfs_xattr_remove(posix, object, NTVFS_XATTR_DOSEAS);
+	return ntvfs_xattr_remove(posix, object, NTVFS_XATTR_DOSEAS, false);
 }
 
 int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
@@ -354,14 +354,14 @@ int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
 		goto done;
 	}
 	if (value == NULL) {
-		error = ntvfs_xattr_remove(posix, object, full);
+		error = ntvfs_xattr_remove(posix, object, full, false);
 	} else {
-		error = ntvfs_xattr_set(posix,
-					object,
-					full,
-					value,
-					length,
-					false);
+		error = ntvfs_xattr_set_making_room(posix,
+						    object,
+						    full,
+						    value,
+						    length,
+						    false);
 	}
 done:
 	TALLOC_FREE(frame);

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 #include "ntvfs_posix/posix_io.h"
 
 static int fd_of(void *handle)
@@ -64,6 +66,18 @@ static uint64_t libc_get_birth(void *context, void *handle)
 	       stx.stx_btime.tv_nsec;
 }
 
+static bool libc_has_free_space(void *context, void *handle)
+{
+	/* so many blocks for one xattr: they are more than any change takes */
+	const fsblkcnt_t enough = 16;
+	struct statvfs st = {.f_bavail = 0};
+
+	if (fstatvfs(fd_of(handle), &st) != 0) {
+		return true;
+	}
+	return (geteuid() == 0 ? st.f_bfree : st.f_bavail) >= enough;
+}
+
 static void libc_nothing(void *context)
 {
 	/* a tool or a test is who it is */
@@ -76,6 +90,7 @@ const struct ntvfs_posix_io ntvfs_posix_io_libc = {
 	.flistxattr = libc_flistxattr,
 	.get_owner = libc_get_owner,
 	.get_birth = libc_get_birth,
+	.has_free_space = libc_has_free_space,
 	.become_root = libc_nothing,
 	.unbecome_root = libc_nothing,
 };

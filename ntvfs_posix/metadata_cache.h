@@ -30,6 +30,9 @@
 #define NTVFS_METADATA_HAS_SD	      0x02u
 #define NTVFS_METADATA_HAS_NAMES      0x04u
 
+/* No stamp of the overflow store: what has it is read again. */
+#define NTVFS_OVERFLOW_STAMP_NONE UINT64_MAX
+
 struct ntvfs_metadata {
 	uint64_t volume;
 	uint64_t file_id;
@@ -43,6 +46,7 @@ struct ntvfs_metadata {
 	int sd_error;			/* ENODATA or EINVAL */
 	char *names;			/* packed xattr names, talloc */
 	size_t names_length;
+	uint64_t overflow_stamp;	/* of the names */
 };
 
 struct ntvfs_metadata_cache;

@@ -27,11 +27,19 @@ struct ntvfs_posix_config {
 	/* The top folder of the share, absolute. */
 	const char *path;
 
+	/*
+	 * The volume of the objects of the file system that path lies on.
+	 * Other file systems may be mounted in the share: what is said of
+	 * this one is not taken for true there. 0: it is the only one.
+	 */
+	uint64_t volume;
+
 	enum ntvfs_posix_xattr_store xattr_store;
 
 	/*
 	 * A file that is locked, a byte for each object, while a stream is
-	 * changed. Every process that serves the share names the same one.
+	 * changed, and whose first page is memory that all share. Every
+	 * process that serves the share names the same one.
 	 */
 	const char *lock_path;
 
@@ -43,13 +51,6 @@ struct ntvfs_posix_config {
 	 * not, what is as young as the clock is coarse is not cached.
 	 */
 	bool exact_stamps;
-
-	/*
-	 * The volume that was asked. Other file systems may be mounted in
-	 * the share; their stamps are taken for coarse. 0: it is the only
-	 * one.
-	 */
-	uint64_t stamps_volume;
 
 	/*
 	 * Whether a file descriptor of ours is what the system below the
@@ -68,7 +69,8 @@ struct ntvfs_posix_config {
 /*
  * Make a backend for one share. io must live as long as the backend does;
  * config is copied. Returns 0, ENOMEM, EINVAL (a wrong config), or what
- * opening the tdb of the xattr store said.
+ * opening the tdb of the xattr store, or that of pointers that did not fit
+ * into their objects, said.
  */
 int ntvfs_posix_create(TALLOC_CTX *mem_ctx,
 		       const struct ntvfs_posix_io *io,

@@ -16,6 +16,8 @@
 #ifndef NTVFS_POSIX_IO_H
 #define NTVFS_POSIX_IO_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -38,6 +40,13 @@ struct ntvfs_posix_io {
 	 * inode number: the time of birth, in ns; 0 where that is not known.
 	 */
 	uint64_t (*get_birth)(void *context, void *handle);
+
+	/*
+	 * Whether the file system that the object lies on has room left, for
+	 * whoever asks; true if that is not known. A setxattr(2) that ended
+	 * in ENOSPC has met the end of the disk only if it has none.
+	 */
+	bool (*has_free_space)(void *context, void *handle);
 
 	/*
 	 * What the object's owner may not do himself, such as writing an

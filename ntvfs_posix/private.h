@@ -10,25 +10,22 @@
 
 #include "ntvfs_posix/ntvfs_posix.h"
 #include "ntvfs_posix/metadata_cache.h"
+#include "ntvfs_posix/xattr_tdb.h"
 
 #define NTVFS_XATTR_USER_PREFIX "user."
 
 /* A stream in a file of its own: the xattr that names the file. */
 #define NTVFS_XATTR_PRIVATE_PREFIX "user.ntvfs."
-/* no longer than the prefix of small streams, so that the same names fit */
 #define NTVFS_XATTR_STREAM_FILE_PREFIX "user.ntvfs.str."
-
-/*
- * On ext4 all xattrs of an inode share a block; what is larger than this and
- * got ENOSPC is more likely to have met that limit than a full disk.
- */
-#define NTVFS_XATTR_CROWDED 1024
 
 /* The longest value of any xattr on Linux. */
 #define NTVFS_XATTR_VALUE_MAX 65536
 
+/* The longest name of any xattr on Linux. */
+#define NTVFS_XATTR_NAME_MAX 255
+
+struct ntvfs_overflow;
 struct ntvfs_stream_files;
-struct ntvfs_xattr_store;
 
 struct ntvfs_posix {
 	struct ntvfs_backend backend;
@@ -38,6 +35,7 @@ struct ntvfs_posix {
 	struct ntvfs_complaints *complaints;
 	struct ntvfs_stream_files *stream_files;
 	struct ntvfs_xattr_tdb *xattr_tdb;	/* NULL: the file system */
+	struct ntvfs_overflow *overflow;	/* NULL: there can be none */
 };
 
 static inline struct ntvfs_posix *ntvfs_posix_of(struct ntvfs_backend *b)
@@ -46,10 +44,22 @@ static inline struct ntvfs_posix *ntvfs_posix_of(struct ntvfs_backend *b)
 	return (struct ntvfs_posix *)(void *)b;
 }
 
+/* Does the object lie on the file system that the share's top lies on? */
+static inline bool ntvfs_is_home(const struct ntvfs_posix *posix,
+				 const struct ntvfs_object *object)
+{
+	return posix->config.volume == 0 ||
+	       posix->config.volume == object->volume;
+}
+
 /*
  * xattr_store.c: xattrs wherever the share keeps them. Each returns 0 or an
  * errno value; ENODATA: there is none of that name. Reading never returns
  * EINVAL. What the user may not do is not done as root unless as_root says so.
+ *
+ * Setting: EFBIG says that the object can hold no more; ENOSPC and EDQUOT that
+ * the disk is full, or somebody's share of it. ENAMETOOLONG: no xattr can have
+ * that name, and there is no other place for it.
  */
 int ntvfs_xattr_get(struct ntvfs_posix *posix,
 		    const struct ntvfs_object *object,
@@ -65,7 +75,26 @@ int ntvfs_xattr_set(struct ntvfs_posix *posix,
 		    bool as_root);
 int ntvfs_xattr_remove(struct ntvfs_posix *posix,
 		       const struct ntvfs_object *object,
-		       const char *name);
+		       const char *name,
+		       bool as_root);
+
+/*
+ * As ntvfs_xattr_set(), for what is no stream's: if it does not fit, streams
+ * are moved out of the object until it does. (make_room.c)
+ */
+int ntvfs_xattr_set_making_room(struct ntvfs_posix *posix,
+				const struct ntvfs_object *object,
+				const char *name,
+				const void *value,
+				size_t length,
+				bool as_root);
+
+/*
+ * Move a pointer to a stream's file out of the object. ENODATA: there is none
+ * in it. The object's streams are locked.
+ */
+int ntvfs_xattr_move_pointer_out(struct ntvfs_posix *posix,
+				 const struct ntvfs_object *object);
 
 /* The object is gone, and its xattrs with it. */
 void ntvfs_xattr_forget(struct ntvfs_posix *posix,
@@ -91,6 +120,10 @@ int ntvfs_xattr_names(struct ntvfs_posix *posix,
 bool ntvfs_xattr_names_have(const char *names,
 			    size_t length,
 			    const char *wanted);
+
+/* The key of the object in a tdb. */
+struct ntvfs_xattr_tdb_key
+ntvfs_xattr_key(struct ntvfs_posix *posix, const struct ntvfs_object *object);
 
 /* Report a record that cannot be read, once for each object and name. */
 void ntvfs_posix_complain(struct ntvfs_posix *posix,

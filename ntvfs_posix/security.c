@@ -106,21 +106,12 @@ int ntvfs_posix_set_security_descriptor(struct ntvfs_backend *backend,
 	if (!NT_STATUS_IS_OK(status)) {
 		return EINVAL;
 	}
-	error = ntvfs_xattr_set(posix,
-				object,
-				NTVFS_XATTR_NTACL,
-				blob.data,
-				blob.length,
-				true);
-	if (error == E2BIG || error == ERANGE ||
-	    (error == ENOSPC && blob.length > NTVFS_XATTR_CROWDED))
-	{
-		/*
-		 * ext4 says ENOSPC when an inode's xattrs are full; a small
-		 * value that does not fit may as well mean a full disk.
-		 */
-		error = EFBIG;
-	}
+	error = ntvfs_xattr_set_making_room(posix,
+					    object,
+					    NTVFS_XATTR_NTACL,
+					    blob.data,
+					    blob.length,
+					    true);
 	TALLOC_FREE(blob.data);
 	return error;
 }

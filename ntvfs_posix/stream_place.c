@@ -210,7 +210,8 @@ int ntvfs_stream_remove_shadowed(struct ntvfs_posix *posix,
 	if (place->shadowed_name == NULL) {
 		return 0;
 	}
-	error = ntvfs_xattr_remove(posix, object, place->shadowed_name);
+	error = ntvfs_xattr_remove(
+		posix, object, place->shadowed_name, place->as_root);
 	if (error != 0 && error != ENODATA) {
 		return error;
 	}
@@ -276,10 +277,6 @@ static int pointer_store(struct ntvfs_posix *posix,
 	if (error == 0) {
 		return 0;
 	}
-	if (error == ENOSPC) {
-		/* there was room for the file: the object's xattrs are full */
-		error = EFBIG;
-	}
 	ntvfs_stream_drop_file(
 		posix, object, place->name, pointer, sizeof(*pointer));
 	close(*fd);
@@ -307,7 +304,9 @@ int ntvfs_stream_move_to_file(struct ntvfs_posix *posix,
 
 	*fd = -1;
 	if (!posix->config.kernel_files) {
-		return EFBIG;
+		return strlen(place->small_name) > NTVFS_XATTR_NAME_MAX
+			       ? ENAMETOOLONG
+			       : EFBIG;
 	}
 	error = owner_of(posix, object, &uid, &gid);
 	if (error != 0) {
@@ -326,13 +325,15 @@ int ntvfs_stream_move_to_file(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error;
 	}
-	error = pointer_store(posix, object, place, &pointer, false, fd);
+	error = pointer_store(
+		posix, object, place, &pointer, place->as_root, fd);
 	if (error != 0) {
 		return error;
 	}
 	if (place->has_small) {
 		/* S2: it no longer counts, whether this works or not */
-		(void)ntvfs_xattr_remove(posix, object, place->small_name);
+		(void)ntvfs_xattr_remove(
+			posix, object, place->small_name, place->as_root);
 	}
 	return 0;
 }
@@ -448,15 +449,12 @@ int ntvfs_stream_store_small(struct ntvfs_posix *posix,
 	if (size > 0) {
 		memcpy(value, data, size);
 	}
-	return ntvfs_xattr_set(
-		posix, object, place->small_name, value, size + 1, false);
-}
-
-/* Errors by which a file system says that an xattr does not fit. */
-bool ntvfs_xattr_does_not_fit(int error)
-{
-	return error == ENOSPC || error == E2BIG || error == ERANGE ||
-	       error == EFBIG;
+	return ntvfs_xattr_set(posix,
+			       object,
+			       place->small_name,
+			       value,
+			       size + 1,
+			       place->as_root);
 }
 
 /*
@@ -500,7 +498,7 @@ int ntvfs_streams_convert_old(struct ntvfs_posix *posix,
 						 place.value.data,
 						 place.size,
 						 mem_ctx);
-		if (ntvfs_xattr_does_not_fit(error)) {
+		if (error == EFBIG) {
 			/* for want of the one byte more */
 			error = ntvfs_stream_move_to_file(posix,
 							  object,
@@ -516,6 +514,7 @@ int ntvfs_streams_convert_old(struct ntvfs_posix *posix,
 			close(fd);
 		}
 	}
-	error = ntvfs_xattr_remove(posix, object, NTVFS_XATTR_DOSSTREAMS);
+	error = ntvfs_xattr_remove(
+		posix, object, NTVFS_XATTR_DOSSTREAMS, false);
 	return error == ENODATA ? 0 : error;
 }

@@ -11,7 +11,8 @@
  * Its names of xattrs had no type, either, as stock's have with "store stream
  * type = no". Such a one counts if there is none with the type.
  *
- * A large stream has user.ntvfs.str.NAME:$DATA, which names its file. When
+ * A large stream has user.ntvfs.str.NAME:$DATA, which names its file; if that
+ * does not fit into the object it is elsewhere (overflow.h). When
  * a stream moves from one form to the other both exist for a moment: the file
  * then counts (invariant S2), and the small one is removed by whoever changes
  * the stream next.
@@ -28,14 +29,6 @@
 
 #define NTVFS_STREAM_TYPE ":$DATA"
 
-/* The longest name of an xattr on Linux. */
-#define NTVFS_XATTR_NAME_MAX 255
-
-/* The longest name that a stream can have in either form. */
-#define NTVFS_STREAM_NAME_MAX                                                  \
-	(NTVFS_XATTR_NAME_MAX -                                                \
-	 (sizeof(NTVFS_XATTR_STREAM_FILE_PREFIX NTVFS_STREAM_TYPE) - 1))
-
 /* What is known of one stream while the object's streams are locked. */
 struct ntvfs_stream_place {
 	const char *name;   /* of the stream, as the caller has it */
@@ -44,6 +37,7 @@ struct ntvfs_stream_place {
 	char *shadowed_name; /* an older one, which does not count, or NULL */
 	bool has_small;
 	bool has_pointer;
+	bool as_root;	 /* whoever asks may not change streams himself */
 	bool is_old;	 /* of small: there is no NUL */
 	DATA_BLOB value; /* of small: with or without the NUL */
 	size_t size;	 /* of small, without the NUL */
@@ -92,7 +86,7 @@ int ntvfs_stream_remove_shadowed(struct ntvfs_posix *posix,
 struct ntvfs_stream_claim
 ntvfs_stream_claim_of(const struct ntvfs_object *object, const char *name);
 
-/* Store the data as a small stream; for errors see the next function. */
+/* Store the data as a small stream. EFBIG: they do not fit. */
 int ntvfs_stream_store_small(struct ntvfs_posix *posix,
 			     const struct ntvfs_object *object,
 			     const struct ntvfs_stream_place *place,
@@ -100,12 +94,10 @@ int ntvfs_stream_store_small(struct ntvfs_posix *posix,
 			     size_t size,
 			     TALLOC_CTX *mem_ctx);
 
-/* Whether a file system says by this error that an xattr does not fit. */
-bool ntvfs_xattr_does_not_fit(int error);
-
 /*
  * Give a stream a file with these data, and remove its small form. *fd is the
- * caller's to close. EFBIG: not even the file's name fits into the object.
+ * caller's to close. EFBIG, ENAMETOOLONG: there is no place for a pointer to
+ * it, neither in the object nor elsewhere (xattr_store.c).
  */
 int ntvfs_stream_move_to_file(struct ntvfs_posix *posix,
 			      const struct ntvfs_object *object,

@@ -60,7 +60,8 @@ static void rename_undo(struct ntvfs_posix *posix,
 					target->pointer.length,
 					false);
 	} else if (now.has_pointer) {
-		error = ntvfs_xattr_remove(posix, object, target->pointer_name);
+		error = ntvfs_xattr_remove(
+			posix, object, target->pointer_name, false);
 	}
 	if (error == 0 && now.has_pointer && !source->has_pointer &&
 	    data_blob_cmp(&now.pointer, &target->pointer) != 0) {
@@ -72,7 +73,8 @@ static void rename_undo(struct ntvfs_posix *posix,
 				       now.pointer.length);
 	}
 	if (now.has_small && !target->has_small) {
-		(void)ntvfs_xattr_remove(posix, object, target->small_name);
+		(void)ntvfs_xattr_remove(
+			posix, object, target->small_name, false);
 	}
 }
 
@@ -96,7 +98,7 @@ static int rename_large(struct ntvfs_posix *posix,
 				source->pointer.length,
 				false);
 	if (error != 0) {
-		return error == ENOSPC ? EFBIG : error;
+		return error;
 	}
 	/*
 	 * Until the old pointer is gone there are two, but only one of them
@@ -128,7 +130,7 @@ static int rename_small(struct ntvfs_posix *posix,
 					 source->value.data,
 					 source->size,
 					 mem_ctx);
-	if (ntvfs_xattr_does_not_fit(error)) {
+	if (error == EFBIG) {
 		/* for a moment the data is there twice, if only for that */
 		error = ntvfs_stream_move_to_file(posix,
 						  object,
@@ -143,7 +145,8 @@ static int rename_small(struct ntvfs_posix *posix,
 	}
 	if (error == 0 && target->has_pointer) {
 		/* S2: this is the instant of the rename */
-		error = ntvfs_xattr_remove(posix, object, target->pointer_name);
+		error = ntvfs_xattr_remove(
+			posix, object, target->pointer_name, false);
 	}
 	return error;
 }
@@ -159,7 +162,8 @@ static int stale_form_remove(struct ntvfs_posix *posix,
 	if (error != 0 || !place->has_pointer || !place->has_small) {
 		return error;
 	}
-	error = ntvfs_xattr_remove(posix, object, place->small_name);
+	error = ntvfs_xattr_remove(
+		posix, object, place->small_name, place->as_root);
 	if (error != 0 && error != ENODATA) {
 		return error;
 	}
@@ -196,7 +200,8 @@ static int stream_rename(struct ntvfs_posix *posix,
 					   object,
 					   source->has_pointer
 						   ? source->pointer_name
-						   : source->small_name);
+						   : source->small_name,
+					   false);
 	}
 	if (error != 0 && error != ENODATA) {
 		rename_undo(posix, object, source, target, mem_ctx);
@@ -212,7 +217,8 @@ static int stream_rename(struct ntvfs_posix *posix,
 	}
 	if (source->has_pointer && target->has_small) {
 		/* S2: it does not count */
-		(void)ntvfs_xattr_remove(posix, object, target->small_name);
+		(void)ntvfs_xattr_remove(
+			posix, object, target->small_name, false);
 	}
 	return 0;
 }
@@ -244,10 +250,6 @@ int ntvfs_posix_rename_stream(struct ntvfs_backend *backend,
 	}
 	error = ntvfs_stream_find(posix, object, from, true, frame, &source);
 	if (error != 0 || strcmp(from, to) == 0) {
-		goto done;
-	}
-	if (strlen(to) > NTVFS_STREAM_NAME_MAX) {
-		error = ENAMETOOLONG;
 		goto done;
 	}
 	error = ntvfs_stream_find(posix, object, to, true, frame, &target);

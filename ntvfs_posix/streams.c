@@ -41,9 +41,6 @@ static int stream_make_empty(struct ntvfs_posix *posix,
 	struct ntvfs_stream_place place;
 	int error;
 
-	if (strlen(name) > NTVFS_STREAM_NAME_MAX) {
-		return ENAMETOOLONG;
-	}
 	/* an old list may have another size for a stream of that name */
 	error = ntvfs_streams_convert_old(posix, object, mem_ctx);
 	if (error != 0) {
@@ -55,7 +52,7 @@ static int stream_make_empty(struct ntvfs_posix *posix,
 	}
 	error = ntvfs_stream_store_small(
 		posix, object, &place, NULL, 0, mem_ctx);
-	if (ntvfs_xattr_does_not_fit(error)) {
+	if (error == EFBIG) {
 		error = ntvfs_stream_move_to_file(
 			posix, object, &place, NULL, 0, fd);
 	}
@@ -263,7 +260,7 @@ static int stream_change(struct ntvfs_posix *posix,
 		}
 		error = ntvfs_stream_store_small(
 			posix, object, &place, content, new_size, frame);
-		if (!ntvfs_xattr_does_not_fit(error)) {
+		if (error != EFBIG) {
 			goto done;
 		}
 	}
@@ -319,7 +316,8 @@ static int stream_remove_forms(struct ntvfs_posix *posix,
 	}
 	/* S2: the form that counts goes last */
 	if (place->has_small) {
-		error = ntvfs_xattr_remove(posix, object, place->small_name);
+		error = ntvfs_xattr_remove(
+			posix, object, place->small_name, place->as_root);
 		if (error != 0 && error != ENODATA) {
 			return error;
 		}
@@ -327,7 +325,8 @@ static int stream_remove_forms(struct ntvfs_posix *posix,
 	if (!place->has_pointer) {
 		return 0;
 	}
-	error = ntvfs_xattr_remove(posix, object, place->pointer_name);
+	error = ntvfs_xattr_remove(
+		posix, object, place->pointer_name, false);
 	if (error != 0) {
 		return error;
 	}
@@ -358,8 +357,10 @@ int ntvfs_posix_remove_stream(struct ntvfs_backend *backend,
 	}
 	locked = true;
 	error = ntvfs_streams_convert_old(posix, object, frame);
-	if (error != 0 && !ntvfs_xattr_does_not_fit(error)) {
-		/* a full object must not keep its streams from going */
+	if (error != 0 && error != EFBIG && error != ENOSPC &&
+	    error != EDQUOT)
+	{
+		/* want of room must not keep streams from going */
 		goto done;
 	}
 	error = ntvfs_stream_find(posix, object, name, false, frame, &place);

@@ -75,6 +75,7 @@ void fake_object_empty(struct fake_object *object)
 		object->xattrs[i].name[0] = '\0';
 	}
 	object->capacity = 0;
+	object->disk_is_full = false;
 	object->forbids_user = false;
 	stamp_move(object);
 }
@@ -316,6 +317,13 @@ static uint64_t fake_get_birth(void *context, void *handle)
 	return object->birth;
 }
 
+static bool fake_has_free_space(void *context, void *handle)
+{
+	struct fake_object *object = handle;
+
+	return !object->disk_is_full;
+}
+
 static void fake_become_root(void *context)
 {
 	/* smbd's own does nest, but there is no need to */
@@ -338,12 +346,12 @@ const struct ntvfs_posix_io fake_io = {
 	.flistxattr = fake_flistxattr,
 	.get_owner = fake_get_owner,
 	.get_birth = fake_get_birth,
+	.has_free_space = fake_has_free_space,
 	.become_root = fake_become_root,
 	.unbecome_root = fake_unbecome_root,
 };
 
-static void count_complaint(const struct ntvfs_complaint *complaint,
-			    void *private_data)
+void fake_complain(const struct ntvfs_complaint *complaint, void *private_data)
 {
 	assert_non_null(complaint->reason);
 	assert_non_null(complaint->xattr_name);
@@ -358,13 +366,14 @@ struct ntvfs_backend *fake_backend_create(TALLOC_CTX *mem_ctx,
 	char *lock_path = talloc_asprintf(mem_ctx, "%s/lock", folder);
 	const struct ntvfs_posix_config config = {
 		.path = folder,
+		.volume = FAKE_VOLUME,
 		.xattr_store = NTVFS_XATTR_STORE_FS,
 		.lock_path = lock_path,
 		.stream_xattr_max = stream_max,
 		.exact_stamps = true,
 		.kernel_files = true,
 		.cached_objects = 64,
-		.complain = count_complaint,
+		.complain = fake_complain,
 	};
 
 	assert_error(ntvfs_posix_create(mem_ctx, &fake_io, &config, &backend),

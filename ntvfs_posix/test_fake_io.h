@@ -33,6 +33,7 @@ struct fake_object {
 	bool is_directory;
 	bool forbids_user;	/* only root reads and writes its xattrs */
 	size_t capacity;	/* of names and values; ENOSPC beyond */
+	bool disk_is_full;	/* that is why */
 	struct fake_xattr xattrs[FAKE_XATTRS];
 };
 
@@ -78,6 +79,8 @@ void fake_calls_reset(void);
 
 /* How many complaints there were, of all backends made below. */
 extern unsigned fake_complaints;
+void fake_complain(const struct ntvfs_complaint *complaint,
+		   void *private_data);
 
 /*
  * A backend on the fake calls. folder: where stream files and the lock are;

@@ -165,9 +165,12 @@ static void test_does_not_fit(void **state)
 	f->file->capacity = 0;
 	assert_error(set(f->backend, f->file, huge), EFBIG);
 	assert_sd(f->backend, f->file, small);
-	/* a small one that does not fit: a full disk */
+	/* a small one that does not fit: into the object, or on the disk */
 	f->file->capacity = 100;
+	assert_error(set(f->backend, f->file, sd_make(f, 3)), EFBIG);
+	f->file->disk_is_full = true;
 	assert_error(set(f->backend, f->file, sd_make(f, 3)), ENOSPC);
+	assert_error(set(f->backend, f->file, large), ENOSPC);
 	assert_sd(f->backend, f->file, small);
 }
 

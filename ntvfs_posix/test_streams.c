@@ -7,279 +7,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include <dirent.h>
-#include "ntvfs_posix/test_fake_io.h"
-
-/* The largest small stream, in these tests. */
-#define SMALL_MAX 4000
-
-/* Large enough for a file, and for copies in more than one piece. */
-#define LARGE 150000
+#include "ntvfs_posix/test_stream_content.h"
 
 static const int plausible[] = {EIO, ENOSPC, EDQUOT, EACCES, ENOMEM, EROFS};
-
-/* A stream's content: bytes that depend on a letter. size -1: no stream. */
-struct content {
-	char letter;
-	int size;
-};
-
-static const struct content absent = {.size = -1};
-
-static uint8_t content_byte(char letter, int i)
-{
-	return (uint8_t)(letter + i * 7 + i / 256);
-}
-
-static uint8_t *content_bytes(TALLOC_CTX *mem_ctx, struct content content)
-{
-	uint8_t *bytes = talloc_array(mem_ctx, uint8_t, LARGE + 1);
-	int i;
-
-	for (i = 0; i < content.size; i++) {
-		bytes[i] = content_byte(content.letter, i);
-	}
-	return bytes;
-}
-
-/* All of a stream as a caller reads it; *bytes has room for LARGE + 1. */
-static int stream_load(struct ntvfs_backend *backend,
-		       struct fake_object *file,
-		       const char *name,
-		       uint8_t *bytes,
-		       size_t *length,
-		       ino_t *inode)
-{
-	struct ntvfs_object object = fake_object_now(file);
-	struct ntvfs_stream_data data;
-	int error;
-
-	*inode = 0;
-	error = backend->ops->open_stream(backend, &object, name, 0, &data);
-	if (error != 0) {
-		assert_int_equal(data.fd, -1);
-		return error;
-	}
-	if (data.fd != -1) {
-		struct stat st;
-		ssize_t got = pread(data.fd, bytes, LARGE + 1, 0);
-
-		assert_int_equal(fstat(data.fd, &st), 0);
-		assert_int_equal(got, data.size);
-		*length = (size_t)got;
-		*inode = st.st_ino;
-		close(data.fd);
-		return 0;
-	}
-	object = fake_object_now(file);
-	error = backend->ops->read_stream(backend,
-					  &object,
-					  name,
-					  bytes,
-					  LARGE + 1,
-					  0,
-					  length);
-	assert_error(error, 0);
-	assert_int_equal(*length, data.size);
-	return 0;
-}
-
-static bool stream_is(struct ntvfs_backend *backend,
-		      struct fake_object *file,
-		      const char *name,
-		      struct content content)
-{
-	uint8_t *bytes = talloc_array(backend, uint8_t, LARGE + 1);
-	size_t length = 0;
-	ino_t inode = 0;
-	bool is = false;
-	int error;
-	int i;
-
-	error = stream_load(backend, file, name, bytes, &length, &inode);
-	if (content.size == -1) {
-		is = error == ENOENT;
-		goto done;
-	}
-	if (error != 0 || length != (size_t)content.size) {
-		goto done;
-	}
-	for (i = 0; i < content.size; i++) {
-		if (bytes[i] != content_byte(content.letter, i)) {
-			goto done;
-		}
-	}
-	is = true;
-done:
-	TALLOC_FREE(bytes);
-	return is;
-}
-
-static void assert_stream(struct ntvfs_backend *backend,
-			  struct fake_object *file,
-			  const char *name,
-			  struct content content)
-{
-	if (!stream_is(backend, file, name, content)) {
-		fail_msg("%s is not %c of %d bytes",
-			 name,
-			 content.letter,
-			 content.size);
-	}
-}
-
-static int stream_open(struct ntvfs_backend *backend,
-		       struct fake_object *file,
-		       const char *name,
-		       uint32_t flags,
-		       struct ntvfs_stream_data *data)
-{
-	struct ntvfs_object object = fake_object_now(file);
-
-	return backend->ops->open_stream(backend, &object, name, flags, data);
-}
-
-/* Write as a caller does: small, and if that is no longer so, to the file. */
-static int stream_write(struct ntvfs_backend *backend,
-			struct fake_object *file,
-			const char *name,
-			const uint8_t *bytes,
-			size_t length,
-			uint64_t offset)
-{
-	struct ntvfs_object object = fake_object_now(file);
-	struct ntvfs_stream_data data;
-	int error;
-
-	error = backend->ops->write_stream(backend,
-					   &object,
-					   name,
-					   bytes,
-					   length,
-					   offset);
-	if (error != ESTALE) {
-		return error;
-	}
-	error = stream_open(backend, file, name, 0, &data);
-	if (error != 0) {
-		return error;
-	}
-	assert_int_not_equal(data.fd, -1);
-	while (length > 0) {
-		ssize_t n = pwrite(data.fd, bytes, length, (off_t)offset);
-
-		assert_true(n > 0);
-		bytes += n;
-		length -= (size_t)n;
-		offset += (size_t)n;
-	}
-	close(data.fd);
-	return 0;
-}
-
-static void stream_put(struct ntvfs_backend *backend,
-		       struct fake_object *file,
-		       const char *name,
-		       struct content content)
-{
-	uint8_t *bytes = content_bytes(backend, content);
-	struct ntvfs_stream_data data;
-
-	if (content.size != -1) {
-		assert_error(stream_open(backend,
-					 file,
-					 name,
-					 NTVFS_STREAM_CREATE,
-					 &data),
-			     0);
-		if (data.fd != -1) {
-			close(data.fd);
-		}
-		assert_error(stream_write(backend,
-					  file,
-					  name,
-					  bytes,
-					  (size_t)content.size,
-					  0),
-			     0);
-	}
-	TALLOC_FREE(bytes);
-}
-
-static int stream_remove(struct ntvfs_backend *backend,
-			 struct fake_object *file,
-			 const char *name)
-{
-	struct ntvfs_object object = fake_object_now(file);
-
-	return backend->ops->remove_stream(backend, &object, name);
-}
-
-static int stream_rename(struct ntvfs_backend *backend,
-			 struct fake_object *file,
-			 const char *from,
-			 const char *to,
-			 bool replace)
-{
-	struct ntvfs_object object = fake_object_now(file);
-
-	return backend->ops->rename_stream(backend,
-					   &object,
-					   from,
-					   to,
-					   replace);
-}
-
-static unsigned count_in(const char *path)
-{
-	struct dirent *entry = NULL;
-	unsigned count = 0;
-	DIR *dir = opendir(path);
-
-	if (dir == NULL) {
-		return 0;
-	}
-	while ((entry = readdir(dir)) != NULL) {
-		char *sub = NULL;
-
-		if (entry->d_name[0] == '.') {
-			continue;
-		}
-		if (entry->d_type != DT_DIR) {
-			count++;
-			continue;
-		}
-		sub = talloc_asprintf(NULL, "%s/%s", path, entry->d_name);
-		count += count_in(sub);
-		TALLOC_FREE(sub);
-	}
-	closedir(dir);
-	return count;
-}
-
-/* How many stream files there are. */
-static unsigned count_files(struct fake_fixture *f)
-{
-	char *path = talloc_asprintf(f, "%s/.ntvfs/streams", f->folder);
-	unsigned count = count_in(path);
-
-	TALLOC_FREE(path);
-	return count;
-}
-
-static unsigned count_pointers(const struct fake_object *file)
-{
-	unsigned count = 0;
-	size_t i;
-
-	for (i = 0; i < FAKE_XATTRS; i++) {
-		if (strncmp(file->xattrs[i].name, "user.ntvfs.str.", 15) == 0)
-		{
-			count++;
-		}
-	}
-	return count;
-}
 
 static void test_small(void **state)
 {
@@ -440,7 +170,7 @@ static void test_threshold(void **state)
 	assert_error(stream_remove(f->backend, f->file, "full"), 0);
 	assert_int_equal(count_files(f), 0);
 
-	/* not even the pointer fits: said so, and nothing is lost */
+	/* not even the pointer fits: it is elsewhere, and nothing is lost */
 	stream_put(f->backend, f->file, "s", (struct content){'d', 3000});
 	f->file->capacity = 3025;
 	assert_error(stream_write(f->backend,
@@ -448,25 +178,55 @@ static void test_threshold(void **state)
 				  "s",
 				  (const uint8_t *)"12345",
 				  5,
-				  2998),
-		     EFBIG);
-	assert_stream(f->backend, f->file, "s", (struct content){'d', 3000});
-	assert_int_equal(count_files(f), 0);
+				  5998),
+		     0);
+	assert_error(stream_open(f->backend, f->file, "s", 0, &data), 0);
+	assert_int_equal(data.size, 6003);
+	close(data.fd);
+	assert_int_equal(count_files(f), 1);
+
+	/* the disk is full: said so, and nothing is changed */
+	stream_put(f->backend, f->file, "t", (struct content){'e', 1000});
+	f->file->capacity = 1100;
+	f->file->disk_is_full = true;
+	assert_error(stream_write(f->backend,
+				  f->file,
+				  "t",
+				  content_bytes(f, (struct content){'x', 2500}),
+				  2500,
+				  0),
+		     ENOSPC);
+	assert_stream(f->backend, f->file, "t", (struct content){'e', 1000});
 }
 
+/* The longest that clients can give: 255 units of three bytes each. */
 static void test_long_names(void **state)
 {
 	struct fake_fixture *f = *state;
 	struct ntvfs_stream_data data;
-	char name[256];
+	char name[1025];
 
 	memset(name, 'n', sizeof(name));
 	name[234] = '\0';
 	stream_put(f->backend, f->file, name, (struct content){'a', LARGE});
-	assert_stream(f->backend, f->file, name, (struct content){'a', LARGE});
-	stream_put(f->backend, f->file, "s", (struct content){'b', 10});
+	assert_int_equal(count_pointers(f, f->file), 1);
 	name[234] = 'n';
-	name[235] = '\0';
+	name[765] = '\0';
+	stream_put(f->backend, f->file, "s", (struct content){'b', 10});
+	stream_put(f->backend, f->file, name, (struct content){'c', 20});
+	assert_stream(f->backend, f->file, name, (struct content){'c', 20});
+	assert_error(stream_rename(f->backend, f->file, name, "t", true), 0);
+	assert_stream(f->backend, f->file, "t", (struct content){'c', 20});
+	assert_error(stream_rename(f->backend, f->file, "s", name, true), 0);
+	assert_stream(f->backend, f->file, name, (struct content){'b', 10});
+	assert_stream(f->backend, f->file, "s", absent);
+	assert_error(stream_remove(f->backend, f->file, name), 0);
+	assert_stream(f->backend, f->file, name, absent);
+	assert_int_equal(count_files(f), 2);
+
+	/* longer than any client's */
+	name[765] = 'n';
+	name[1024] = '\0';
 	assert_error(stream_open(f->backend,
 				 f->file,
 				 name,
@@ -474,10 +234,10 @@ static void test_long_names(void **state)
 				 &data),
 		     ENAMETOOLONG);
 	assert_error(stream_open(f->backend, f->file, name, 0, &data), ENOENT);
-	assert_error(stream_rename(f->backend, f->file, "s", name, true),
+	assert_error(stream_rename(f->backend, f->file, "t", name, true),
 		     ENAMETOOLONG);
-	assert_stream(f->backend, f->file, "s", (struct content){'b', 10});
-	assert_int_equal(count_files(f), 1);
+	assert_stream(f->backend, f->file, "t", (struct content){'c', 20});
+	assert_int_equal(count_files(f), 2);
 }
 
 static void test_list(void **state)
@@ -920,6 +680,7 @@ struct scenario {
 	size_t room;
 	bool on_copy;
 	bool old_list;
+	bool overflows;		/* no pointer is in the object */
 };
 
 static int do_create(struct ntvfs_backend *backend, struct fake_object *file)
@@ -1046,6 +807,26 @@ static const struct scenario scenarios[] = {
 	 .a_has_both_forms = true},
 	{"rename both forms to both forms", LARGE_A, LARGE_B, do_rename, NONE,
 	 LARGE_A, .a_has_both_forms = true, .b_has_both_forms = true},
+	{"create in an object without room", NONE, SMALL_B, do_create,
+	 {'a', 0}, SMALL_B, .room = 1},
+	{"move without room", SMALL_A, LARGE_B, do_move, SMALL_A, LARGE_B,
+	 .room = 1},
+	{"rename small without room", SMALL_A, NONE, do_rename, NONE, SMALL_A,
+	 .room = 1},
+	{"rename small to small without room", SMALL_A, {'b', 100},
+	 do_rename, NONE, SMALL_A, .room = 1},
+	{"rename large without room", LARGE_A, NONE, do_rename, NONE, LARGE_A,
+	 .room = 1},
+	{"rename large to small without room", LARGE_A, SMALL_B, do_rename,
+	 NONE, LARGE_A, .room = 1},
+	{"remove overflowing", LARGE_A, LARGE_B, do_remove, NONE, LARGE_B,
+	 .overflows = true},
+	{"rename overflowing", LARGE_A, LARGE_B, do_rename, NONE, LARGE_A,
+	 .overflows = true},
+	{"rename overflowing to none", LARGE_A, NONE, do_rename, NONE,
+	 LARGE_A, .overflows = true},
+	{"truncate overflowing", LARGE_A, LARGE_B, do_truncate, {'a', 0},
+	 LARGE_B, .overflows = true},
 	{"write with an old list", {'a', 10}, {'b', 20}, do_write,
 	 {'a', 3000}, {'b', 20}, .old_list = true},
 	{"move with an old list", {'a', 10}, {'b', 20}, do_move, {'a', 10},
@@ -1098,6 +879,9 @@ static struct fake_object *scenario_prepare(struct fake_fixture *f,
 	fake_object_empty(f->file);
 	fake_object_empty(f->other);
 	backend = fake_backend_create(f, f->folder, SMALL_MAX);
+	if (s->overflows) {
+		f->file->capacity = 30;
+	}
 	if (s->old_list) {
 		make_old(f, s);
 	} else {
@@ -1203,7 +987,7 @@ static void test_each_call_fails(void **state)
 			 */
 			if ((error != 0 || !failed) && !s->on_copy) {
 				assert_int_equal(count_files(f),
-						 count_pointers(file));
+						 count_pointers(f, file));
 			}
 			/* by the one whose cache went through it */
 			file->capacity = 0;

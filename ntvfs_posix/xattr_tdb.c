@@ -233,7 +233,7 @@ static int open_store(const char *path, struct open_tdb **out)
 	bool is_ours = false;
 
 	errno = 0;
-	tdb = tdb_open(path, 0, TDB_DEFAULT, O_RDWR, 0);
+	tdb = tdb_open(path, 0, TDB_SEQNUM, O_RDWR, 0);
 	if (tdb == NULL) {
 		/* EINVAL: its header tells what cannot be */
 		return errno != 0 && errno != EINVAL ? errno : EIO;
@@ -286,9 +286,10 @@ static int find_store(const char *path, struct open_tdb **found, bool *exists)
 	return 0;
 }
 
-int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
-			 const char *path,
-			 struct ntvfs_xattr_tdb **store)
+static int store_open(TALLOC_CTX *mem_ctx,
+		      const char *path,
+		      bool create,
+		      struct ntvfs_xattr_tdb **store)
 {
 	struct ntvfs_xattr_tdb *made = NULL;
 	struct open_tdb *open = NULL;
@@ -302,6 +303,9 @@ int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
 	error = find_store(path, &open, &exists);
 	if (error != 0) {
 		return error;
+	}
+	if (!exists && !create) {
+		return ENOENT;
 	}
 	if (!exists) {
 		error = store_make(path);
@@ -325,6 +329,38 @@ int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
 	talloc_set_destructor(made, store_destructor);
 	*store = made;
 	return 0;
+}
+
+int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
+			 const char *path,
+			 struct ntvfs_xattr_tdb **store)
+{
+	return store_open(mem_ctx, path, true, store);
+}
+
+int ntvfs_xattr_tdb_open_existing(TALLOC_CTX *mem_ctx,
+				  const char *path,
+				  struct ntvfs_xattr_tdb **store)
+{
+	return store_open(mem_ctx, path, false, store);
+}
+
+uint32_t ntvfs_xattr_tdb_sequence(struct ntvfs_xattr_tdb *store)
+{
+	return (uint32_t)tdb_get_seqnum(store->open->tdb);
+}
+
+bool ntvfs_xattr_tdb_has(struct ntvfs_xattr_tdb *store,
+			 uint64_t volume,
+			 uint64_t file_id)
+{
+	const struct ntvfs_xattr_tdb_key key = {
+		.volume = volume,
+		.file_id = file_id,
+	};
+	uint8_t bytes[KEY_SIZE];
+
+	return tdb_exists(store->open->tdb, key_encode(&key, bytes)) != 0;
 }
 
 static int name_check(const char *name)

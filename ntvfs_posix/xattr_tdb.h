@@ -16,6 +16,7 @@
 #ifndef NTVFS_XATTR_TDB_H
 #define NTVFS_XATTR_TDB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <talloc.h>
@@ -36,6 +37,23 @@ struct ntvfs_xattr_tdb_key {
 int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
 			 const char *path,
 			 struct ntvfs_xattr_tdb **store);
+
+/* The same, but ENOENT if it is not there. */
+int ntvfs_xattr_tdb_open_existing(TALLOC_CTX *mem_ctx,
+				  const char *path,
+				  struct ntvfs_xattr_tdb **store);
+
+/*
+ * A number that each change of the store makes another one. Reading it takes
+ * neither a system call nor a lock: it may be that of a change that is being
+ * made, whose end reading a record waits for.
+ */
+uint32_t ntvfs_xattr_tdb_sequence(struct ntvfs_xattr_tdb *store);
+
+/* Is there a record of that volume and file id, whatever its birth? */
+bool ntvfs_xattr_tdb_has(struct ntvfs_xattr_tdb *store,
+			 uint64_t volume,
+			 uint64_t file_id);
 
 /* As getxattr(2) and the others; each returns 0 or an errno value. */
 int ntvfs_xattr_tdb_get(struct ntvfs_xattr_tdb *store,

@@ -112,7 +112,6 @@ static const char *entries_validate(const uint8_t *record,
 {
 	size_t offset = sizeof(struct ntvfs_xattr_tdb_header);
 	struct ntvfs_xattr_tdb_entry before = {.name = NULL};
-	size_t names_length = 0;
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
@@ -137,10 +136,6 @@ static const char *entries_validate(const uint8_t *record,
 		}
 		if (entry.value_length > NTVFS_XATTR_TDB_VALUE_MAX) {
 			return "X3: a value is too long";
-		}
-		names_length += entry.name_length + 1;
-		if (names_length > NTVFS_XATTR_TDB_LIST_MAX) {
-			return "X3: too many names";
 		}
 		if (before.name != NULL && entry_compare(&before, &entry) >= 0)
 		{
@@ -254,7 +249,6 @@ int ntvfs_xattr_tdb_record_change(TALLOC_CTX *mem_ctx,
 		.value_length = value_length,
 	};
 	struct ntvfs_xattr_tdb_entry entry;
-	size_t names_length = 0;
 	size_t size = sizeof(header);
 	size_t offset = 0;
 	uint32_t count = 0;
@@ -272,7 +266,6 @@ int ntvfs_xattr_tdb_record_change(TALLOC_CTX *mem_ctx,
 			continue;
 		}
 		size += entry_size(entry.name_length, entry.value_length);
-		names_length += entry.name_length + 1;
 		count++;
 	}
 	if (value == NULL && !found) {
@@ -280,16 +273,13 @@ int ntvfs_xattr_tdb_record_change(TALLOC_CTX *mem_ctx,
 	}
 	if (value != NULL) {
 		size += entry_size(added.name_length, added.value_length);
-		names_length += added.name_length + 1;
 		count++;
 	}
 	if (count == 0) {
 		return 0;
 	}
-	if (size > NTVFS_XATTR_TDB_RECORD_MAX ||
-	    names_length > NTVFS_XATTR_TDB_LIST_MAX)
-	{
-		return ENOSPC;
+	if (size > NTVFS_XATTR_TDB_RECORD_MAX) {
+		return EFBIG;
 	}
 
 	*record = talloc_array(mem_ctx, uint8_t, size);

@@ -12,10 +12,9 @@
  * Invariants of a valid record:
  * X1: length is the number of bytes of the record, and header and entries
  *     fill it exactly.
- * X2: a name has 1 to 255 bytes, none of them NUL; the names are in strictly
+ * X2: a name has 1 to 1023 bytes, none of them NUL; the names are in strictly
  *     ascending order as bytes, so each is there once.
- * X3: a value has at most 65536 bytes; all names with a NUL behind each have
- *     at most 65536.
+ * X3: a value has at most 65536 bytes.
  * X4: reserved fields are zero.
  *
  * Copyright (C) 2026 the ntvfs developers
@@ -31,10 +30,11 @@
 #include <talloc.h>
 #include "ntvfs_posix/xattr_tdb.h"
 
-/* As on Linux: XATTR_NAME_MAX, XATTR_SIZE_MAX, XATTR_LIST_MAX. */
-#define NTVFS_XATTR_TDB_NAME_MAX 255
+/* 255 UTF-16 units of a stream's name in UTF-8, and what is around them. */
+#define NTVFS_XATTR_TDB_NAME_MAX 1023
+
+/* As on Linux: XATTR_SIZE_MAX. */
 #define NTVFS_XATTR_TDB_VALUE_MAX 65536
-#define NTVFS_XATTR_TDB_LIST_MAX 65536
 
 /* The largest record: each change writes all of it. */
 #define NTVFS_XATTR_TDB_RECORD_MAX (4 * 1024 * 1024)
@@ -99,7 +99,7 @@ bool ntvfs_xattr_tdb_record_next(const uint8_t *record,
  * without the attribute called name and, if value is not NULL, with that
  * value for it. *record is on mem_ctx, and NULL if no entry is left.
  *
- * ENODATA: value is NULL and there is no such attribute; ENOSPC: more than
+ * ENODATA: value is NULL and there is no such attribute; EFBIG: more than
  * a record can hold; ENOMEM. name and value have been checked by the caller.
  */
 int ntvfs_xattr_tdb_record_change(TALLOC_CTX *mem_ctx,

@@ -231,6 +231,7 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	}
 
 	posix.path = handle->conn->connectpath;
+	posix.volume = share->root_dev;
 	posix.lock_path = lock_path(talloc_tos(), "ntvfs_streams.lock");
 	counter_path = lock_path(talloc_tos(), "ntvfs_names.counters");
 	if (posix.lock_path == NULL || counter_path == NULL) {
@@ -238,7 +239,6 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	}
 	posix.stream_xattr_max = (size_t)size;
 	posix.exact_stamps = root_fd != -1 && ntvfs_stamps_are_exact(root_fd);
-	posix.stamps_volume = share->root_dev;
 	posix.kernel_files = root_fd != -1;
 	posix.cached_objects = DEFAULT_CACHED_OBJECTS;
 	posix.complain = report_complaint;
@@ -254,7 +254,7 @@ static bool create_backend(struct vfs_handle_struct *handle,
 
 	names.max_names = DEFAULT_CACHED_NAMES;
 	names.exact_stamps = posix.exact_stamps;
-	names.stamps_dev = posix.stamps_volume;
+	names.stamps_dev = posix.volume;
 	names.unproven_milliseconds = UNPROVEN_MILLISECONDS;
 	names.counter_path = counter_path;
 	share->names = ntvfs_name_cache_init(share, &names);

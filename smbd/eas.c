@@ -134,7 +134,7 @@ static int set_client_ea(struct vfs_handle_struct *handle,
 		share->backend->ops->note_change(share->backend, &object);
 		return 0;
 	}
-	errno = error;
+	errno = ntvfs_errno(error);
 	return -1;
 }
 

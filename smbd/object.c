@@ -60,6 +60,13 @@ static uint64_t next_get_birth(void *context, void *handle)
 	return ntvfs_posix_io_libc.get_birth(NULL, &fd);
 }
 
+static bool next_has_free_space(void *context, void *handle)
+{
+	int fd = fsp_get_pathref_fd((files_struct *)handle);
+
+	return ntvfs_posix_io_libc.has_free_space(NULL, &fd);
+}
+
 static void next_become_root(void *context)
 {
 	become_root();
@@ -77,6 +84,7 @@ const struct ntvfs_posix_io ntvfs_io_next = {
 	.flistxattr = next_flistxattr,
 	.get_owner = next_get_owner,
 	.get_birth = next_get_birth,
+	.has_free_space = next_has_free_space,
 	.become_root = next_become_root,
 	.unbecome_root = next_unbecome_root,
 };
@@ -149,6 +157,19 @@ bool ntvfs_object_to_read(struct vfs_handle_struct *handle,
 		*sbuf = fsp->fsp_name->st;
 	}
 	return true;
+}
+
+int ntvfs_errno(int error)
+{
+	if (error == EFBIG || error == E2BIG || error == ERANGE) {
+		/*
+		 * smbd takes EFBIG for a full disk. This one it knows from
+		 * streams, and says FILE_SYSTEM_LIMITATION to a write;
+		 * elsewhere it is ALLOTTED_SPACE_EXCEEDED.
+		 */
+		return EOVERFLOW;
+	}
+	return error;
 }
 
 NTSTATUS ntvfs_status(int error)

@@ -152,7 +152,7 @@ ssize_t ntvfs_stream_pwrite(struct vfs_handle_struct *handle,
 	}
 	TALLOC_FREE(name);
 	if (error != 0) {
-		errno = error;
+		errno = ntvfs_errno(error);
 		return -1;
 	}
 	return (ssize_t)n;
@@ -224,7 +224,7 @@ int ntvfs_ftruncate(struct vfs_handle_struct *handle,
 		return SMB_VFS_NEXT_FTRUNCATE(handle, fsp, offset);
 	}
 	TALLOC_FREE(name);
-	errno = error;
+	errno = ntvfs_errno(error);
 	return error == 0 ? 0 : -1;
 }
 

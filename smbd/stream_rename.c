@@ -441,6 +441,6 @@ done:
 	TALLOC_FREE(to_free);
 	TALLOC_FREE(from);
 	TALLOC_FREE(to);
-	errno = error;
+	errno = ntvfs_errno(error);
 	return error == 0 ? 0 : -1;
 }

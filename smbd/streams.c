@@ -141,12 +141,8 @@ int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
 						  data);
 		unbecome_root();
 	}
-	if (error == ERANGE) {
-		/* of an xattr's name, not of its value */
-		error = ENAMETOOLONG;
-	}
 	if (error != 0) {
-		errno = error;
+		errno = ntvfs_errno(error);
 		return -1;
 	}
 	return 0;

@@ -146,7 +146,12 @@ void ntvfs_fresh_stat(struct ntvfs_share *share,
 struct ntvfs_fresh *ntvfs_fresh_of(struct ntvfs_share *share,
 				   const struct files_struct *fsp);
 
+/*
+ * What an errno value of the backend is for clients: as NTSTATUS, and as the
+ * errno value that smbd makes the nearest NTSTATUS of.
+ */
 NTSTATUS ntvfs_status(int error);
+int ntvfs_errno(int error);
 
 /* create.c */
 NTSTATUS ntvfs_create_file(struct vfs_handle_struct *handle,
