@@ -9,8 +9,18 @@
 #include "lib/param/loadparm.h"
 #include "ntvfs_posix/directory_stamp.h"
 #include "ntvfs_posix/ntvfs_posix.h"
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #define MODULE "ntvfs"
+
+/* Flags of MS-FSCC 2.5.1 that smbd's headers do not have. */
+#ifndef FILE_SUPPORTS_HARD_LINKS
+#define FILE_SUPPORTS_HARD_LINKS 0x00400000
+#endif
+#ifndef FILE_SUPPORTS_EXTENDED_ATTRIBUTES
+#define FILE_SUPPORTS_EXTENDED_ATTRIBUTES 0x00800000
+#endif
 
 /* Defaults of the options; see docs/options.md. */
 #define DEFAULT_STREAM_XATTR_SIZE 1024
@@ -47,6 +57,7 @@ static const struct {
 	{"smbd async dosmode", "no"},
 	{"create mask", "0666"},
 	{"directory mask", "0777"},
+	{"check parent directory delete on close", "yes"},
 };
 
 static bool share_is_ours(const struct connection_struct *conn)
@@ -57,6 +68,16 @@ static bool share_is_ours(const struct connection_struct *conn)
 struct ntvfs_share *ntvfs_share_of(struct vfs_handle_struct *handle)
 {
 	return handle->data;
+}
+
+/*
+ * Listings show the short names by which files are found anyway, as they do
+ * on a volume that has them.
+ */
+static bool has_short_names(const struct connection_struct *conn)
+{
+	return lp_mangled_names(conn->params) == MANGLED_NAMES_YES ||
+	       !lp_parm_bool(SNUM(conn), MODULE, "short names", true);
 }
 
 /* Called again when the settings may have been read anew. */
@@ -72,7 +93,9 @@ void ntvfs_force_settings(struct vfs_handle_struct *handle)
 	    !lp_map_system(snum) &&
 	    lp_map_readonly(snum) == MAP_READONLY_NO &&
 	    lp_ea_support(snum) && !lp_smbd_async_dosmode(snum) &&
-	    lp_directory_mask(snum) == 0777)
+	    lp_directory_mask(snum) == 0777 &&
+	    lp_check_parent_directory_delete_on_close(snum) &&
+	    has_short_names(handle->conn))
 	{
 		return;
 	}
@@ -81,12 +104,17 @@ void ntvfs_force_settings(struct vfs_handle_struct *handle)
 				needed_settings[i].name,
 				needed_settings[i].value);
 	}
+	if (!has_short_names(handle->conn)) {
+		lp_do_parameter(snum, "mangled names", "yes");
+	}
 	DBG_NOTICE("share %s: set what ntvfs needs: inherit acls = yes, "
 		   "dos filemode = yes, force unknown acl user = yes, "
 		   "nt acl support = yes, store dos attributes = yes, "
 		   "map archive, hidden, system, readonly = no, "
 		   "ea support = yes, smbd async dosmode = no, "
-		   "create mask = 0666, directory mask = 0777\n",
+		   "create mask = 0666, directory mask = 0777, "
+		   "check parent directory delete on close = yes; and, unless "
+		   "ntvfs:short names = no, mangled names = yes\n",
 		   lp_const_servicename(snum));
 }
 
@@ -144,6 +172,19 @@ static int share_destructor(struct ntvfs_share *share)
 static void free_share(void **data)
 {
 	TALLOC_FREE(*data);
+}
+
+/* Does the file system give a file several names? FAT does not. */
+static bool has_hard_links(int root_fd)
+{
+	struct statfs fs = {.f_type = 0};
+
+	if (root_fd == -1 || fstatfs(root_fd, &fs) != 0) {
+		/* another module's: it is not promised */
+		return false;
+	}
+	return fs.f_type != MSDOS_SUPER_MAGIC &&
+	       fs.f_type != EXFAT_SUPER_MAGIC;
 }
 
 /*
@@ -286,7 +327,6 @@ static bool set_up_share(struct vfs_handle_struct *handle)
 	talloc_set_destructor(share, share_destructor);
 	share->io = ntvfs_io_next;
 	share->io.context = handle;
-	share->has_streams = true;
 	share->nowait_writes = true;
 	/* the file system's own calls are the last module of every share */
 	share->nothing_below = handle->next != NULL &&
@@ -316,6 +356,7 @@ static bool set_up_share(struct vfs_handle_struct *handle)
 			strerror(errno));
 		goto done;
 	}
+	share->has_links = has_hard_links(root_fd);
 	if (!create_backend(handle, share, root_fd)) {
 		goto done;
 	}
@@ -366,8 +407,11 @@ uint32_t ntvfs_fs_capabilities(struct vfs_handle_struct *handle,
 
 	capabilities = SMB_VFS_NEXT_FS_CAPABILITIES(handle, resolution);
 	if (share != NULL) {
-		if (share->has_streams) {
-			capabilities |= FILE_NAMED_STREAMS;
+		/* there is a store for both, or no tree connect */
+		capabilities |= FILE_NAMED_STREAMS |
+				FILE_SUPPORTS_EXTENDED_ATTRIBUTES;
+		if (share->has_links) {
+			capabilities |= FILE_SUPPORTS_HARD_LINKS;
 		}
 		*resolution = TIMESTAMP_SET_NT_OR_BETTER;
 	}

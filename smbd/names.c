@@ -343,8 +343,9 @@ int ntvfs_unlinkat(struct vfs_handle_struct *handle,
 		errno = ENOENT;
 		return -1;
 	}
-	if (share->backend->keeps_outside) {
+	if (share->backend->keeps_outside || share->doomed_streams) {
 		/* to know the object by when its name is gone */
+		share->doomed_streams = false;
 		pathref = object_at(dirfsp, smb_fname);
 	}
 	change_begin(handle, dirfsp, name, &change);

@@ -53,4 +53,9 @@ int ntvfs_stream_becomes_file(struct vfs_handle_struct *handle,
 			      struct files_struct *fsp,
 			      int fd);
 
+/* How many handles this process has open on a stream of an object. */
+size_t ntvfs_stream_own_handles(struct vfs_handle_struct *handle,
+				const struct ntvfs_object *object,
+				const char *name);
+
 #endif /* NTVFS_SMBD_STREAM_HANDLE_H */

@@ -91,6 +91,16 @@ static void count_own(struct vfs_handle_struct *handle,
 	*count += 1;
 }
 
+size_t ntvfs_stream_own_handles(struct vfs_handle_struct *handle,
+				const struct ntvfs_object *object,
+				const char *name)
+{
+	size_t count = 0;
+
+	for_own_handles(handle, object, name, count_own, &count);
+	return count;
+}
+
 struct count_opens_state {
 	struct server_id self;
 	bool self_too;
@@ -147,10 +157,8 @@ static size_t count_stream_opens(struct vfs_handle_struct *handle,
 				 const SMB_STRUCT_STAT *st,
 				 const char *name)
 {
-	size_t count = count_opens(handle, st, false);
-
-	for_own_handles(handle, object, name, count_own, &count);
-	return count;
+	return count_opens(handle, st, false) +
+	       ntvfs_stream_own_handles(handle, object, name);
 }
 
 /*

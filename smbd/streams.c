@@ -225,12 +225,49 @@ struct files_struct *ntvfs_stream_base_of(struct vfs_handle_struct *handle,
 	return (*to_free)->fsp;
 }
 
+/*
+ * Is it the client that deletes the stream? Then it has it open to be
+ * deleted at the close. smbd itself removes all streams of a file that it is
+ * going to remove, with the file's handle still open.
+ */
+static bool goes_with_file(struct vfs_handle_struct *handle,
+			   const struct ntvfs_object *object,
+			   const SMB_STRUCT_STAT *base_st,
+			   const char *name)
+{
+	struct connection_struct *conn = handle->conn;
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct file_id id = vfs_file_id_from_sbuf(conn, base_st);
+	struct files_struct *fsp = NULL;
+
+	if (share->create != NULL || !S_ISREG(base_st->st_ex_mode) ||
+	    ntvfs_stream_own_handles(handle, object, name) != 0)
+	{
+		return false;
+	}
+	for (fsp = file_find_di_first(conn->sconn, id, true); fsp != NULL;
+	     fsp = file_find_di_next(fsp, true))
+	{
+		if (fsp->op != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * smbd removes the streams of a file first and then one of its names. That
+ * may not be the last one, and may fail, and a module above may move the
+ * file elsewhere instead. So streams that go with a file are left until its
+ * last name is gone: see ntvfs_unlinkat().
+ */
 int ntvfs_stream_unlink(struct vfs_handle_struct *handle,
 			const struct smb_filename *smb_fname)
 {
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_backend *backend = share->backend;
 	struct ntvfs_object object = {.handle = NULL};
+	SMB_STRUCT_STAT base_st = {.st_ex_nlink = 0};
 	struct smb_filename *to_free = NULL;
 	struct files_struct *base = NULL;
 	char *name = NULL;
@@ -241,9 +278,13 @@ int ntvfs_stream_unlink(struct vfs_handle_struct *handle,
 	}
 	base = ntvfs_stream_base_of(handle, smb_fname, &to_free);
 	if (base == NULL ||
-	    !ntvfs_object_of(handle, base, &object, NULL))
+	    !ntvfs_object_of(handle, base, &object, &base_st))
 	{
 		error = errno;
+		goto done;
+	}
+	if (goes_with_file(handle, &object, &base_st, name)) {
+		share->doomed_streams = true;
 		goto done;
 	}
 	error = backend->ops->remove_stream(backend, &object, name);

@@ -68,8 +68,8 @@ struct ntvfs_share {
 	/* Nothing but smbd's own file system calls is below this module. */
 	bool nothing_below;
 
-	/* The store has a place for streams. */
-	bool has_streams;
+	/* A file can have several names. */
+	bool has_links;
 
 	/* pwritev2() with RWF_NOWAIT works: not known to fail yet. */
 	bool nowait_writes;
@@ -89,6 +89,12 @@ struct ntvfs_share {
 	 */
 	uint64_t renamed_dev;
 	uint64_t renamed_ino;
+
+	/*
+	 * smbd wanted to remove the streams of a file since it is about to
+	 * remove the file: see ntvfs_stream_unlink().
+	 */
+	bool doomed_streams;
 };
 
 /* connect.c */
