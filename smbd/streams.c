@@ -13,6 +13,7 @@
 
 #include "smbd/vfs_ntvfs.h"
 #include <xxhash.h>
+#include "ntvfs/attributes.h"
 #include "ntvfs/stream_name.h"
 #include "smbd/stream_handle.h"
 
@@ -96,7 +97,8 @@ static int placeholder(const struct ntvfs_share *share)
  * Who may not write a file may not give it a stream, which is for its
  * descriptor to say and not for its mode bits.
  */
-static bool may_change_streams(struct files_struct *base_fsp)
+static bool may_change_streams(struct files_struct *base_fsp,
+			       uint32_t access_mask)
 {
 	NTSTATUS status;
 
@@ -106,8 +108,39 @@ static bool may_change_streams(struct files_struct *base_fsp)
 	status = smbd_check_access_rights_fsp(base_fsp->conn->cwd_fsp,
 					      base_fsp,
 					      false,
-					      FILE_WRITE_DATA);
+					      access_mask);
 	return NT_STATUS_IS_OK(status);
+}
+
+/*
+ * May a client change the stream by opening it? smbd has asked the file's
+ * descriptor for what the client said that it wants to do, but making or
+ * overwriting a stream writes to it without saying so (MS-FSA 2.1.5.1.2).
+ * Who has just made the file may.
+ */
+static bool may_open_to_change(struct vfs_handle_struct *handle,
+			       struct files_struct *base_fsp)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	struct ntvfs_attributes attributes = {.valid = 0};
+	struct ntvfs_object object = {.handle = NULL};
+
+	if (share->create != NULL && share->create->made_base) {
+		return true;
+	}
+	if (!may_change_streams(base_fsp, FILE_WRITE_DATA) &&
+	    !may_change_streams(base_fsp, FILE_APPEND_DATA))
+	{
+		return false;
+	}
+	if (!ntvfs_object_of(handle, base_fsp, &object, NULL) ||
+	    share->backend->ops->get_attributes(share->backend,
+						&object,
+						&attributes) != 0)
+	{
+		return false;
+	}
+	return !(attributes.attributes & NTVFS_ATTRIBUTE_READONLY);
 }
 
 int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
@@ -131,7 +164,7 @@ int ntvfs_stream_open_data(struct vfs_handle_struct *handle,
 					  flags,
 					  data);
 	if ((error == EACCES || error == EPERM) &&
-	    may_change_streams(base_fsp))
+	    may_change_streams(base_fsp, FILE_WRITE_DATA))
 	{
 		become_root();
 		error = backend->ops->open_stream(backend,
@@ -172,6 +205,12 @@ int ntvfs_stream_openat(struct vfs_handle_struct *handle,
 	}
 	if (how->flags & O_TRUNC) {
 		flags |= NTVFS_STREAM_TRUNCATE;
+	}
+	if ((flags != 0 || (how->flags & O_ACCMODE) != O_RDONLY) &&
+	    !may_open_to_change(handle, fsp->base_fsp))
+	{
+		errno = EACCES;
+		goto done;
 	}
 	if (ntvfs_stream_open_data(handle, fsp->base_fsp, name, flags, &data)
 	    != 0)
