@@ -210,23 +210,41 @@ enum nv_status nv_claim_fill(struct nv_volume *volume, struct nv_slot *slot,
 	return fill_nodes(volume, slot, nodes);
 }
 
-enum nv_status nv_claim_inodes(struct nv_volume *volume, struct nv_slot *slot)
+/*
+ * Processes take stretches of numbers whose bits fill a cache line and whose
+ * inodes fill pages, so that what they create does not meet.
+ */
+#define INODE_STRETCH 512
+
+static uint64_t inode_goal(struct nv_volume *volume, struct nv_slot *slot,
+			   uint64_t limit)
 {
 	struct nv_segment *segment = volume->segment;
+
+	if (slot->inode_goal >= slot->inode_end) {
+		slot->inode_goal = atomic_fetch_add(&segment->inode_hint,
+						    INODE_STRETCH) % limit;
+		slot->inode_end = slot->inode_goal + INODE_STRETCH;
+	}
+	return slot->inode_goal;
+}
+
+enum nv_status nv_claim_inodes(struct nv_volume *volume, struct nv_slot *slot)
+{
 	uint64_t limit = atomic_load(
-		&segment->region_backed[NV_REGION_INODES]);
+		&volume->segment->region_backed[NV_REGION_INODES]);
 	uint64_t start = 0;
 	uint64_t got = 0;
 	uint64_t i;
 
 	limit *= volume->inodes_per_page;
 	got = nv_bits_claim(volume, NV_CLAIMED_INODES, NV_FIRST_INO, limit,
-			    atomic_load(&segment->inode_hint),
+			    inode_goal(volume, slot, limit),
 			    NV_CACHED_INODES, &start);
 	if (got == 0) {
 		return NV_ERR_RETRY;
 	}
-	atomic_store(&segment->inode_hint, start + got);
+	slot->inode_goal = start + got;
 	for (i = 0; i < got; i++) {
 		slot->inode[i] = start + got - 1 - i;
 	}

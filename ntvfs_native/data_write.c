@@ -18,6 +18,9 @@
 /* Blocks in one piece: what one operation links. 8 MiB. */
 #define PIECE_BLOCKS 2048
 
+/* Bytes in a row after which their writing out is begun. */
+#define WRITE_BEHIND (UINT64_C(1) << 20)
+
 static const uint8_t zeros[NV_BLOCK_SIZE];
 
 static enum nv_status put(struct nv_volume *volume, const void *buffer,
@@ -71,6 +74,29 @@ enum nv_status nv_data_zero_tail(struct nv_volume *volume, nv_file_id id,
 		return NV_OK;
 	}
 	return nv_data_zero_part(volume, id, size, end - size);
+}
+
+/*
+ * Streams are written out as they go: a flush, of any file, writes everything
+ * of the image that is dirty, and must not find gigabytes of somebody else's.
+ */
+static void note_behind(struct nv_volume *volume, struct nv_slot *slot,
+			uint64_t place, uint64_t length)
+{
+	struct nv_io *io = volume->io;
+
+	if (slot->behind_length > 0 &&
+	    slot->behind_start + slot->behind_length == place) {
+		slot->behind_length += length;
+	} else {
+		slot->behind_start = place;
+		slot->behind_length = length;
+	}
+	if (slot->behind_length >= WRITE_BEHIND) {
+		io->ops->write_behind(io, slot->behind_start,
+				      slot->behind_length);
+		slot->behind_length = 0;
+	}
 }
 
 /* ---- finishing a piece ---- */
@@ -353,6 +379,8 @@ static enum nv_status write_hole(struct nv_volume *volume,
 	status = put_whole(volume, extent.block << NV_BLOCK_SHIFT, skip,
 			   buffer, *length);
 	if (status == NV_OK) {
+		note_behind(volume, slot, (extent.block << NV_BLOCK_SHIFT) +
+			    skip, *length);
 		NV_KILL_POINT("data: written, not linked");
 		status = finish_linked(volume, slot, id, &extent,
 				       offset + *length, time);
@@ -363,7 +391,8 @@ static enum nv_status write_hole(struct nv_volume *volume,
 	return status;
 }
 
-static enum nv_status write_extent(struct nv_volume *volume, nv_file_id id,
+static enum nv_status write_extent(struct nv_volume *volume,
+				   struct nv_slot *slot, nv_file_id id,
 				   uint64_t offset, const uint8_t *buffer,
 				   size_t *length,
 				   const struct nv_disk_extent *extent,
@@ -390,12 +419,14 @@ static enum nv_status write_extent(struct nv_volume *volume, nv_file_id id,
 		if (status != NV_OK) {
 			return status;
 		}
+		note_behind(volume, slot, place + skip, *length);
 		return finish_in_place(volume, id, offset + *length, time);
 	}
 	status = put_whole(volume, place, skip, buffer, *length);
 	if (status != NV_OK) {
 		return status;
 	}
+	note_behind(volume, slot, place + skip, *length);
 	blocks = (skip + *length + NV_BLOCK_SIZE - 1) >> NV_BLOCK_SHIFT;
 	return finish_converted(volume, id, first, blocks, offset + *length,
 				time);
@@ -442,7 +473,7 @@ static enum nv_status write_piece(struct nv_volume *volume,
 		return status;
 	}
 	if (extent.length != 0 && extent.logical <= logical) {
-		return write_extent(volume, id, offset, buffer, length,
+		return write_extent(volume, slot, id, offset, buffer, length,
 				    &extent, time);
 	}
 	limit = UINT32_MAX;
@@ -556,6 +587,9 @@ static enum nv_status overwrite(struct nv_volume *volume,
 		buffer += piece[i].length;
 	}
 	nv_transfer_end(slot);
+	for (i = 0; status == NV_OK && i < count; i++) {
+		note_behind(volume, slot, piece[i].place, piece[i].length);
+	}
 	return status;
 }
 

@@ -19,9 +19,9 @@ static bool page_possible(const struct nv_volume *volume, uint64_t page)
 	if (region >= NV_REGION_COUNT) {
 		return false;
 	}
-	/* Entries below the limit have memory and were stored to. */
+	/* Entries that have memory; those never used say block 0. */
 	return NV_PAGE_INDEX(page) <
-		atomic_load(&volume->segment->region_limit[region]);
+		atomic_load(&volume->segment->region_backed[region]);
 }
 
 /* Busy for long: is the slot that made it so alive? */

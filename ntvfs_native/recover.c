@@ -132,6 +132,9 @@ void nv_slot_renew(struct nv_volume *volume, uint32_t index)
 	atomic_fetch_add(&slot->generation, 1);
 	slot->operations = 0;
 	slot->use_counter = 0;
+	slot->inode_goal = 0;
+	slot->inode_end = 0;
+	slot->behind_length = 0;
 	atomic_store(&slot->in_use, 1);
 	limit = atomic_load(&segment->slot_limit);
 	while (limit < index + 1) {

@@ -127,7 +127,7 @@ static const struct nv_segment *peek(struct nv_volume *volume)
 	struct stat st = {0};
 	void *front = NULL;
 
-	static_assert(offsetof(struct nv_segment, region_limit) <= PEEK_SIZE,
+	static_assert(offsetof(struct nv_segment, used_blocks) <= PEEK_SIZE,
 		      "the front has all that is looked at");
 
 	if (fstat(volume->segment_fd, &st) != 0 || st.st_size < PEEK_SIZE) {

@@ -156,6 +156,10 @@ struct nv_slot {
 	_Atomic uint32_t node_count;
 	uint32_t undo_records;		/* of the running operation */
 	uint64_t use_counter;
+	uint64_t inode_goal;		/* its stretch of inode numbers: */
+	uint64_t inode_end;		/* next one to try, end */
+	uint64_t behind_start;		/* bytes of the volume written, */
+	uint64_t behind_length;		/* whose writing out is not begun */
 	_Atomic uint64_t reserved_inode;	/* nv_inode_reserve; 0: none */
 	uint64_t block[NV_CACHED_BLOCKS];
 	uint64_t inode[NV_CACHED_INODES];
@@ -214,9 +218,12 @@ struct nv_segment {
 	uint64_t max_blocks;
 	uint64_t inode_size;
 
-	_Atomic uint64_t total_blocks;
-	_Atomic uint64_t used_blocks;	/* bits set in CLAIMED_BLOCKS; a hint
-					   that heal makes exact */
+	/*
+	 * Read by every operation, stored to once in a commit or less. What
+	 * changes more often is in lines of its own below, so that these stay
+	 * in every processor's cache.
+	 */
+	_Atomic uint64_t total_blocks __attribute__((aligned(64)));
 	_Atomic uint64_t open_group;
 	_Atomic uint64_t durable_group;
 	_Atomic uint64_t commit_phase;	/* holder of commit_mutex */
@@ -227,25 +234,30 @@ struct nv_segment {
 	_Atomic uint32_t withdrawn;
 	_Atomic uint32_t slot_limit;	/* slots ever used */
 	_Atomic uint32_t orphans;	/* of the dead, perhaps: look for them */
-	char reason[160];		/* written once, before withdrawn */
-	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */
-	_Atomic uint64_t dirty_pages[2]; /* by parity of the group */
-	_Atomic uint64_t dirty_nodes[2];
-	_Atomic uint64_t region_limit[NV_REGION_COUNT]; /* pages, highest + 1 */
 	_Atomic uint64_t region_backed[NV_REGION_COUNT]; /* pages whose entries
 					   have memory of their own */
 	_Atomic uint64_t root_directory;
+	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */
+	_Atomic uint64_t undo_records_most;
+	_Atomic uint64_t undo_bytes_most;
+	_Atomic uint64_t commits;
+	_Atomic uint64_t flushes;
+	_Atomic uint64_t recovered_slots;
+	char reason[160];		/* written once, before withdrawn */
+
+	/* Change when a cache of a slot is filled, or a page is made. */
+	_Atomic uint64_t region_limit[NV_REGION_COUNT]
+		__attribute__((aligned(64)));	/* pages, highest + 1 */
+	_Atomic uint64_t used_blocks	/* bits set in CLAIMED_BLOCKS; a hint
+					   that heal makes exact */
+		__attribute__((aligned(64)));
+	_Atomic uint64_t dirty_nodes[2]; /* by parity of the group */
 	_Atomic uint64_t node_hint, inode_hint, block_hint;
 	_Atomic uint64_t small_hint;	/* data of small files */
 	_Atomic uint64_t spread_count;	/* places given to large files */
 
-	_Atomic uint64_t commits;
-	_Atomic uint64_t flushes;
-	_Atomic uint64_t recovered_slots;
-	_Atomic uint64_t undo_records_most;
-	_Atomic uint64_t undo_bytes_most;
-
-	pthread_mutex_t commit_mutex;	/* robust */
+	pthread_mutex_t commit_mutex	/* robust */
+		__attribute__((aligned(64)));
 	pthread_mutex_t recovery_mutex;	/* robust */
 	struct nv_disk_root root;	/* last durable; commit_mutex */
 	struct nv_disk_root pending;	/* being written; commit_mutex */
