@@ -480,6 +480,9 @@ int ntvfs_renameat(struct vfs_handle_struct *handle,
 		errno = EACCES;
 		return -1;
 	}
+	if (!ntvfs_may_rename(handle, src, dst_dirfsp)) {
+		return -1;
+	}
 	if (!target_allows_replace(handle,
 				   src_dirfsp,
 				   src,

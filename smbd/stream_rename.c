@@ -245,7 +245,7 @@ static int copy_stream(struct ntvfs_backend *backend,
 				    &count);
 		if (error == 0 && count == 0) {
 			/* it was shortened by somebody else */
-			error = EBUSY;
+			error = ETXTBSY;
 		}
 		if (error != 0) {
 			break;

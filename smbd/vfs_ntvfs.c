@@ -22,6 +22,7 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.linkat_fn = ntvfs_linkat,
 	.symlinkat_fn = ntvfs_symlinkat,
 	.mknodat_fn = ntvfs_mknodat,
+	.parent_pathname_fn = ntvfs_parent_pathname,
 	.readdir_fn = ntvfs_readdir,
 	.get_real_filename_at_fn = ntvfs_get_real_filename_at,
 

@@ -322,6 +322,18 @@ NTSTATUS ntvfs_get_real_filename_at(struct vfs_handle_struct *handle,
 				    TALLOC_CTX *mem_ctx,
 				    char **found_name);
 
+/* rename.c */
+
+/* False with errno set: what MS-FSA asks of a rename is not there. */
+bool ntvfs_may_rename(struct vfs_handle_struct *handle,
+		      const struct smb_filename *src,
+		      const struct files_struct *dst_dirfsp);
+NTSTATUS ntvfs_parent_pathname(struct vfs_handle_struct *handle,
+			       TALLOC_CTX *mem_ctx,
+			       const struct smb_filename *smb_fname,
+			       struct smb_filename **parent,
+			       struct smb_filename **atname);
+
 /* streams.c: named streams as objects of their own */
 int ntvfs_stream_openat(struct vfs_handle_struct *handle,
 			const struct smb_filename *smb_fname,

@@ -212,6 +212,50 @@ class Rename(smb_test.SmbTest):
         self.assertEqual(self.tree.get(self.path('g')), b'datamore')
         self.assertEqual(self.tree.attributes(self.path('g')), smb.HIDDEN)
 
+    def test_rename_asks_for_delete(self):
+        rights = smb.ALL_ACCESS & ~smb.DELETE
+        self.put('f', b'data')
+        self.tree.mkdir(self.path('d'))
+        for name in 'f', 'd':
+            with self.tree.open(self.path(name), access=rights) as h:
+                self.assert_status('ACCESS_DENIED', h.rename,
+                                   self.path('new'))
+            with self.tree.open(self.path(name), access=smb.DELETE) as h:
+                h.rename(self.path(name + '2'))
+
+    def test_rename_into_a_folder_that_somebody_may_delete(self):
+        """The other client is another process of smbd."""
+        path = self.put('f', b'data')
+        self.tree.mkdir(self.path('d'))
+        other = self.connect()
+        with other.open(self.path('d'), access=smb.ALL_ACCESS):
+            self.assert_status('SHARING_VIOLATION', self.tree.rename, path,
+                               self.path('d', 'f'))
+        with other.open(self.path('d'), access=smb.FILE_READ_DATA):
+            self.tree.rename(path, self.path('d', 'f'))
+
+    def test_rename_into_a_folder_whose_opener_allows_no_write(self):
+        path = self.put('f', b'data')
+        self.tree.mkdir(self.path('d'))
+        other = self.connect()
+        share = smb.SHARE_READ | smb.SHARE_DELETE
+        with other.open(self.path('d'), access=smb.FILE_READ_DATA,
+                        share=share):
+            self.assert_status('SHARING_VIOLATION', self.tree.rename, path,
+                               self.path('d', 'f'))
+        with other.open(self.path('d'), access=smb.FILE_READ_ATTRIBUTES,
+                        share=share):
+            self.tree.rename(path, self.path('d', 'f'))
+
+    def test_rename_of_a_stream_below_an_open_folder(self):
+        path = self.put('f', b'data')
+        self.tree.put(path + ':a', b'aaa')
+        with self.tree.open(self.dir, access=smb.ALL_ACCESS):
+            self.assert_status('SHARING_VIOLATION', self.tree.rename,
+                               path + ':a', path + ':b')
+            self.tree.rename(path + ':a', ':b')
+        self.assertEqual(self.tree.get(path + ':b'), b'aaa')
+
     def test_hundred_renames_end_in_one_file(self):
         path = self.put('n0', b'data')
         before = None
