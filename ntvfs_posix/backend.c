@@ -69,7 +69,9 @@ done:
 
 static enum ntvfs_stamps stamps_of(const struct ntvfs_posix_config *config)
 {
-	if (config->xattr_store == NTVFS_XATTR_STORE_TDB) {
+	if (config->xattr_store == NTVFS_XATTR_STORE_TDB ||
+	    config->xattrs_elsewhere)
+	{
 		return NTVFS_STAMPS_NONE;
 	}
 	return config->exact_stamps ? NTVFS_STAMPS_EXACT : NTVFS_STAMPS_COARSE;

@@ -53,6 +53,13 @@ struct ntvfs_posix_config {
 	bool exact_stamps;
 
 	/*
+	 * Whether something below keeps xattrs outside of the file system,
+	 * so that their changes leave the object's stamp alone. Nothing is
+	 * cached then.
+	 */
+	bool xattrs_elsewhere;
+
+	/*
 	 * Whether a file descriptor of ours is what the system below the
 	 * share uses too. If not there are no files for large streams.
 	 */

@@ -118,27 +118,95 @@ void ntvfs_force_settings(struct vfs_handle_struct *handle)
 		   lp_const_servicename(snum));
 }
 
+/*
+ * Is an entry of vfs objects that module? It may be a path, and may have a
+ * parameter behind a colon.
+ */
+static bool is_module(const char *entry, const char *module)
+{
+	const char *slash = strrchr(entry, '/');
+	size_t length = strlen(module);
+
+	if (slash != NULL) {
+		entry = slash + 1;
+	}
+	return strncmp(entry, module, length) == 0 &&
+	       (entry[length] == '\0' || entry[length] == ':' ||
+		strcmp(entry + length, ".so") == 0);
+}
+
+static bool is_one_of(const char *entry,
+		      const char *const *modules,
+		      const char **found)
+{
+	for (; *modules != NULL; modules++) {
+		if (is_module(entry, *modules)) {
+			*found = *modules;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Modules that keep what this one keeps, each in its own way. */
 static bool other_store_is_stacked(struct vfs_handle_struct *handle)
 {
 	static const char *const stores[] = {
 		"acl_xattr", "acl_tdb", "streams_xattr", "streams_depot",
-		"nfs4acl_xattr", "zfsacl", "gpfs",
+		"nfs4acl_xattr", "zfsacl", "gpfs", NULL,
 	};
+	const char *service = lp_const_servicename(SNUM(handle->conn));
 	const char **objects = lp_vfs_objects(SNUM(handle->conn));
-	size_t i;
+	const char *found = NULL;
+	unsigned own = 0;
 
 	for (; objects != NULL && *objects != NULL; objects++) {
-		for (i = 0; i < ARRAY_SIZE(stores); i++) {
-			if (strcmp(*objects, stores[i]) != 0) {
-				continue;
-			}
+		if (is_module(*objects, MODULE)) {
+			own++;
+		}
+		if (is_one_of(*objects, stores, &found)) {
 			DBG_ERR("share %s: vfs objects has both ntvfs and %s, "
 				"which keep the same metadata in two ways; "
 				"remove %s\n",
-				lp_const_servicename(SNUM(handle->conn)),
-				stores[i],
-				stores[i]);
+				service,
+				found,
+				found);
+			return true;
+		}
+	}
+	if (own > 1) {
+		DBG_ERR("share %s: vfs objects has ntvfs %u times; once is "
+			"enough\n",
+			service,
+			own);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Might a module on the right keep xattrs elsewhere than in the file system?
+ * Of one that is not known here it must be feared.
+ */
+static bool xattrs_may_be_elsewhere(struct vfs_handle_struct *handle)
+{
+	static const char *const harmless[] = {
+		"aio_fork", "aio_pthread", "audit", "btrfs", "catia",
+		"default_quota", "dirsort", "extd_audit", "fake_perms",
+		"full_audit", "io_uring", "preopen", "readahead", "readonly",
+		"recycle", "shadow_copy2", "syncops", "time_audit", "worm",
+		NULL,
+	};
+	const char **objects = lp_vfs_objects(SNUM(handle->conn));
+	const char *found = NULL;
+	bool on_the_right = false;
+
+	for (; objects != NULL && *objects != NULL; objects++) {
+		if (is_module(*objects, MODULE)) {
+			on_the_right = true;
+		} else if (on_the_right &&
+			   !is_one_of(*objects, harmless, &found))
+		{
 			return true;
 		}
 	}
@@ -280,6 +348,7 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	}
 	posix.stream_xattr_max = (size_t)size;
 	posix.exact_stamps = root_fd != -1 && ntvfs_stamps_are_exact(root_fd);
+	posix.xattrs_elsewhere = xattrs_may_be_elsewhere(handle);
 	posix.kernel_files = root_fd != -1;
 	posix.cached_objects = DEFAULT_CACHED_OBJECTS;
 	posix.complain = report_complaint;
@@ -375,6 +444,33 @@ done:
 	return ok;
 }
 
+/*
+ * A share's folder may be made by a preexec script, which smbd runs after
+ * the tree connect. The share is then set up when the folder is there: see
+ * ntvfs_realpath().
+ */
+static bool folder_comes_later(struct vfs_handle_struct *handle)
+{
+	const struct loadparm_substitution *lp_sub =
+		loadparm_s3_global_substitution();
+	int snum = SNUM(handle->conn);
+
+	if (access(handle->conn->connectpath, F_OK) == 0 || errno != ENOENT) {
+		return false;
+	}
+	return lp_root_preexec(talloc_tos(), lp_sub, snum)[0] != '\0' ||
+	       lp_preexec(talloc_tos(), lp_sub, snum)[0] != '\0';
+}
+
+static bool start_share(struct vfs_handle_struct *handle)
+{
+	if (other_store_is_stacked(handle) || !set_up_share(handle)) {
+		return false;
+	}
+	ntvfs_force_settings(handle);
+	return true;
+}
+
 int ntvfs_connect(struct vfs_handle_struct *handle,
 		  const char *service,
 		  const char *user)
@@ -385,13 +481,36 @@ int ntvfs_connect(struct vfs_handle_struct *handle,
 	if (ret != 0 || !share_is_ours(handle->conn)) {
 		return ret;
 	}
-	if (other_store_is_stacked(handle) || !set_up_share(handle)) {
+	if (!folder_comes_later(handle) && !start_share(handle)) {
 		SMB_VFS_NEXT_DISCONNECT(handle);
 		errno = EINVAL;
 		return -1;
 	}
-	ntvfs_force_settings(handle);
 	return 0;
+}
+
+/*
+ * smbd asks for the path of a share's folder before the preexec scripts, when
+ * it may fail, and after them, as root, when a failure refuses the share. It
+ * looks at nothing in the folder before that.
+ */
+struct smb_filename *ntvfs_realpath(struct vfs_handle_struct *handle,
+				    TALLOC_CTX *ctx,
+				    const struct smb_filename *smb_fname)
+{
+	struct smb_filename *real = NULL;
+
+	real = SMB_VFS_NEXT_REALPATH(handle, ctx, smb_fname);
+	if (real == NULL || ntvfs_share_of(handle) != NULL ||
+	    !share_is_ours(handle->conn))
+	{
+		return real;
+	}
+	if (!start_share(handle)) {
+		TALLOC_FREE(real);
+		errno = EINVAL;
+	}
+	return real;
 }
 
 void ntvfs_disconnect(struct vfs_handle_struct *handle)

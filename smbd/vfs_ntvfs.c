@@ -10,6 +10,7 @@
 static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.connect_fn = ntvfs_connect,
 	.disconnect_fn = ntvfs_disconnect,
+	.realpath_fn = ntvfs_realpath,
 	.fs_capabilities_fn = ntvfs_fs_capabilities,
 	.get_quota_fn = ntvfs_get_quota,
 	.set_quota_fn = ntvfs_set_quota,

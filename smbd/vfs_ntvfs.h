@@ -102,6 +102,9 @@ int ntvfs_connect(struct vfs_handle_struct *handle,
 		  const char *service,
 		  const char *user);
 void ntvfs_disconnect(struct vfs_handle_struct *handle);
+struct smb_filename *ntvfs_realpath(struct vfs_handle_struct *handle,
+				    TALLOC_CTX *ctx,
+				    const struct smb_filename *smb_fname);
 void ntvfs_force_settings(struct vfs_handle_struct *handle);
 uint32_t ntvfs_fs_capabilities(struct vfs_handle_struct *handle,
 			       enum timestamp_set_resolution *resolution);

@@ -8,6 +8,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
+import private_smbd
 import smb2_client as smb
 import smb_test
 import stored
@@ -57,6 +58,15 @@ def shares(env):
         for rival in RIVALS:
             stack('above-' + rival, rival + ' ntvfs')
             stack('below-' + rival, 'ntvfs ' + rival)
+        stack('parameter', 'acl_xattr:x ntvfs')
+        stack('twice', 'ntvfs ntvfs')
+        stack('elsewhere', 'ntvfs xattr_tdb', {
+            'xattr_tdb:file': os.path.join(env.folder, 'xattr.tdb')})
+        later = os.path.join(env.folder, 'shares', 'later')
+        wanted.append(env.share('later', dict(base, **{
+            'path': later + '/made/%U',
+            'root preexec': 'install -d -o %d -g %d %s/made/nt' % (
+                private_smbd.FIRST_UID, private_smbd.FIRST_UID, later)})))
         stack('tdb', objects, {'ntvfs:xattr store': 'tdb'})
         NO_XATTRS = env.mount('bare', ['-t', 'ramfs', '-o', 'mode=755'])
         if NO_XATTRS is None:
@@ -246,6 +256,50 @@ for _rival in RIVALS:
     for _side in 'above', 'below':
         _name = 'test_%s_%s_is_refused' % (_rival, _side)
         setattr(Refusal, _name, refusal('%s-%s' % (_side, _rival), _rival))
+
+
+Refusal.test_one_with_a_parameter_is_refused = refusal('parameter',
+                                                       'acl_xattr')
+Refusal.test_a_second_one_of_itself_is_refused = refusal('twice', 'ntvfs 2 times')
+
+
+class Elsewhere(OneRound):
+    """A module on the right keeps the xattrs: no stamp tells of changes."""
+
+    def setUp(self):
+        self.backend_is('posix')
+        smb_test.SmbTest.setUp(self)
+
+    def test_round(self):
+        self.round('elsewhere')
+
+    def test_two_clients(self):
+        first = self.connect('elsewhere')
+        second = self.connect('elsewhere', user='other')
+        first.put('f', b'data')
+
+        def set_dacl(sddl):
+            with first.open('f', access=smb.WRITE_DAC) as h:
+                h.set_security(stored.descriptor(sddl))
+
+        set_dacl('D:P(A;;FA;;;OW)(A;;FA;;;WD)')
+        self.assertEqual(second.get('f'), b'data')
+        set_dacl('D:P(A;;FA;;;OW)')
+        self.assert_status('ACCESS_DENIED', second.get, 'f')
+        set_dacl('D:P(A;;FA;;;OW)(A;;FA;;;WD)')
+        self.assertEqual(second.get('f'), b'data')
+        for attributes in (smb.HIDDEN, smb.SYSTEM, smb.ARCHIVE):
+            first.set_basic('f', attributes=attributes)
+            self.assertEqual(second.attributes('f'), attributes)
+
+
+class Later(OneRound):
+    """A share whose folder a preexec script makes."""
+
+    def test_round(self):
+        self.backend_is('posix')
+        self.round('later')
+        self.round('later')
 
 
 class Bare(OneRound):
