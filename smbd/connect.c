@@ -242,6 +242,24 @@ static void free_share(void **data)
 	TALLOC_FREE(*data);
 }
 
+/*
+ * Does any module but the last, which has no snapshots, list them? Modules
+ * that have some are asked for a file as it was by the same names.
+ */
+static bool has_snapshots(const struct connection_struct *conn)
+{
+	const struct vfs_handle_struct *module = NULL;
+
+	for (module = conn->vfs_handles; module != NULL && module->next != NULL;
+	     module = module->next)
+	{
+		if (module->fns->get_shadow_copy_data_fn != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Does the file system give a file several names? FAT does not. */
 static bool has_hard_links(int root_fd)
 {
@@ -400,6 +418,7 @@ static bool set_up_share(struct vfs_handle_struct *handle)
 	/* the file system's own calls are the last module of every share */
 	share->nothing_below = handle->next != NULL &&
 			       handle->next->next == NULL;
+	share->no_snapshots = !has_snapshots(handle->conn);
 	share->default_acl_style = lp_parm_enum(SNUM(handle->conn),
 						MODULE,
 						"default acl style",

@@ -8,6 +8,7 @@
  */
 
 #include "smbd/vfs_ntvfs.h"
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include "lib/util/tevent_unix.h"
 
@@ -155,6 +156,40 @@ ssize_t ntvfs_pread_recv(struct tevent_req *req,
 	return state->ret;
 }
 
+/*
+ * Would the write leave a gap before it that the volume could never hold?
+ * NTFS says at once that the disk is full, for a file that is not sparse,
+ * where POSIX leaves a hole. Most writes end below the volume's size as it
+ * was, and for them this is a comparison.
+ */
+static bool never_fits(struct vfs_handle_struct *handle,
+		       struct files_struct *fsp,
+		       size_t n,
+		       off_t offset)
+{
+	struct ntvfs_share *share = ntvfs_share_of(handle);
+	uint64_t end = (uint64_t)offset + n;
+	struct statvfs fs = {.f_bsize = 0};
+	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
+
+	if (share == NULL || !share->nothing_below || n == 0 ||
+	    end <= share->volume_bytes || fsp->fsp_flags.is_sparse)
+	{
+		return false;
+	}
+	if (fstatvfs(fsp_get_pathref_fd(fsp), &fs) != 0 || fs.f_blocks == 0) {
+		return false;
+	}
+	/* it may have grown */
+	share->volume_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
+	if (end <= share->volume_bytes) {
+		return false;
+	}
+	/* without a gap the file may have been compressed into the volume */
+	return SMB_VFS_NEXT_FSTAT(handle, fsp, &st) == 0 &&
+	       offset > st.st_ex_size;
+}
+
 ssize_t ntvfs_pwrite(struct vfs_handle_struct *handle,
 		     struct files_struct *fsp,
 		     const void *data,
@@ -163,6 +198,10 @@ ssize_t ntvfs_pwrite(struct vfs_handle_struct *handle,
 {
 	if (ntvfs_stream_is_small(handle, fsp)) {
 		return ntvfs_stream_pwrite(handle, fsp, data, n, offset);
+	}
+	if (never_fits(handle, fsp, n, offset)) {
+		errno = ENOSPC;
+		return -1;
 	}
 	return SMB_VFS_NEXT_PWRITE(handle, fsp, data, n, offset);
 }
@@ -242,6 +281,11 @@ struct tevent_req *ntvfs_pwrite_send(struct vfs_handle_struct *handle,
 						 n,
 						 offset);
 		state->aio_state.error = state->ret == -1 ? errno : 0;
+		goto at_once;
+	}
+	if (never_fits(handle, fsp, n, offset)) {
+		state->ret = -1;
+		state->aio_state.error = ENOSPC;
 		goto at_once;
 	}
 	if (direct_io(handle) &&

@@ -192,6 +192,11 @@ int ntvfs_openat(struct vfs_handle_struct *handle,
 					   fsp,
 					   how);
 	}
+	if (smb_fname->twrp != 0 && share->no_snapshots) {
+		/* the file as it was: nobody has that */
+		errno = ENOENT;
+		return -1;
+	}
 	if (is_named_stream(smb_fname)) {
 		if (how->resolve != 0) {
 			errno = ENOSYS;

@@ -353,6 +353,10 @@ int ntvfs_stat(struct vfs_handle_struct *handle,
 	char *name = NULL;
 	int ret = -1;
 
+	if (share != NULL && smb_fname->twrp != 0 && share->no_snapshots) {
+		errno = ENOENT;
+		return -1;
+	}
 	if (share == NULL || !is_named_stream(smb_fname)) {
 		return SMB_VFS_NEXT_STAT(handle, smb_fname);
 	}

@@ -71,6 +71,12 @@ struct ntvfs_share {
 	/* A file can have several names. */
 	bool has_links;
 
+	/* How large the volume was when somebody asked; 0: nobody has. */
+	uint64_t volume_bytes;
+
+	/* No module of the share knows snapshots. */
+	bool no_snapshots;
+
 	/* pwritev2() with RWF_NOWAIT works: not known to fail yet. */
 	bool nowait_writes;
 

@@ -312,6 +312,16 @@ class Full(smb_test.SmbTest):
             with open(self.local('file%d' % i), 'rb') as f:
                 self.assertEqual(f.read(), block(i), i)
 
+    def test_B54_gap_that_never_fits(self):
+        """The volume has 48 MiB; a sparse file takes none for its holes."""
+        with self.tree.create(self.path('f')) as h:
+            h.write(b'abc')
+            self.assert_status('DISK_FULL', h.write_once, b'x', 64 * MIB)
+            self.assertEqual(h.end_of_file(), 3)
+            h.set_sparse()
+            h.write_once(b'x', 64 * MIB)
+            self.assertEqual(h.end_of_file(), 64 * MIB + 1)
+
     def test_B54_acknowledged_data_stays(self):
         count = self.fill()
         self.assertGreater(count, 20)

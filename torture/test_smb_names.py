@@ -20,6 +20,16 @@ class Names(smb_test.SmbTest):
         self.tree.put(path, data)
         return path
 
+    def test_file_as_it_was_is_not_there(self):
+        """A share without snapshots does not give the live file for one."""
+        path = self.put('f', b'now')
+        stamp = smb.filetime(2020, 2, 3)
+        twrp = smb.create_context(b'TWrp', stamp.to_bytes(8, 'little'))
+        for disposition in smb.OPEN, smb.OPEN_IF, smb.OVERWRITE_IF:
+            self.assert_status('OBJECT_NAME_NOT_FOUND', self.tree.open, path,
+                               disposition=disposition, contexts=[twrp])
+        self.assertEqual(self.tree.get(path), b'now')
+
     def file_id(self, path):
         with self.tree.open(path, access=smb.FILE_READ_ATTRIBUTES) as h:
             return h.internal_id()
