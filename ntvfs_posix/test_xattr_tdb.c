@@ -7,6 +7,7 @@
 
 #include "ntvfs_posix/test_common.h"
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <tdb.h>
 #include <time.h>
@@ -265,6 +266,55 @@ static void test_limits(void **state)
 	assert_error(error, EFBIG);
 	assert_int_equal(i, 63);
 	assert_value(f->store, &object, "user.62", value, 65536);
+	TALLOC_FREE(value);
+}
+
+static void size_limit(rlim_t bytes)
+{
+	struct rlimit limit = {.rlim_cur = 0};
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* On a full disk, where no file can grow, what is there can go. */
+static void test_remove_without_room(void **state)
+{
+	struct fixture *f = *state;
+	struct ntvfs_xattr_tdb_key key = object;
+	uint8_t *value = talloc_zero_array(f, uint8_t, 50000);
+	char name[32];
+	struct stat st;
+	int error = 0;
+	unsigned i;
+
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "user.%u", i);
+		assert_error(ntvfs_xattr_tdb_set(f->store,
+						 &object,
+						 name,
+						 value,
+						 i * 1000),
+			     0);
+	}
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(stat(f->path, &st), 0);
+	size_limit((rlim_t)st.st_size);
+	/* as many as fit into what is free in it */
+	for (i = 0; error == 0 && i < 1000; i++) {
+		key.file_id = 1000 + i;
+		error = ntvfs_xattr_tdb_set(f->store, &key, "user.a", value,
+					    1000);
+	}
+	assert_int_not_equal(error, 0);
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "user.%u", i);
+		assert_error(ntvfs_xattr_tdb_remove(f->store, &object, name),
+			     0);
+	}
+	assert_names(f->store, &object, NULL, 0);
+	size_limit(RLIM_INFINITY);
 	TALLOC_FREE(value);
 }
 
@@ -912,6 +962,9 @@ int main(void)
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove_without_room,
+						setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_other_birth,
 						setup,
 						teardown),
