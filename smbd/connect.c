@@ -7,6 +7,7 @@
 
 #include "smbd/vfs_ntvfs.h"
 #include "lib/param/loadparm.h"
+#include "lib/util/smb_strtox.h"
 #include "ntvfs_posix/directory_stamp.h"
 #include "ntvfs_posix/ntvfs_posix.h"
 #include <linux/magic.h>
@@ -24,6 +25,7 @@
 
 /* Defaults of the options; see docs/options.md. */
 #define DEFAULT_STREAM_XATTR_SIZE 1024
+#define STREAM_XATTR_SIZE_MOST	  65535
 #define DEFAULT_CACHED_OBJECTS	  8192
 #define DEFAULT_CACHED_NAMES	  1000000
 #define UNPROVEN_MILLISECONDS	  1000
@@ -274,6 +276,76 @@ static bool has_hard_links(int root_fd)
 }
 
 /*
+ * The value of an option that has names. A name that it does not have is
+ * refused, where smbd's own lp_parm_enum() takes the default.
+ */
+static bool option_enum(struct vfs_handle_struct *handle,
+			const char *option,
+			const struct enum_list *names,
+			int default_value,
+			int *value)
+{
+	int snum = SNUM(handle->conn);
+	const char *given = NULL;
+	char *known = NULL;
+	size_t i;
+
+	*value = default_value;
+	given = lp_parm_const_string(snum, MODULE, option, NULL);
+	if (given == NULL) {
+		return true;
+	}
+	for (i = 0; names[i].name != NULL; i++) {
+		if (strwicmp(names[i].name, given) == 0) {
+			*value = names[i].value;
+			return true;
+		}
+		known = talloc_asprintf_append(known == NULL ? talloc_strdup(
+								talloc_tos(),
+								"")
+							     : known,
+					       "%s%s",
+					       i == 0 ? "" : ", ",
+					       names[i].name);
+	}
+	DBG_ERR("share %s: ntvfs:%s = %s is none of its values: %s\n",
+		lp_const_servicename(snum),
+		option,
+		given,
+		known != NULL ? known : "");
+	TALLOC_FREE(known);
+	return false;
+}
+
+/* The value of an option that is a number from 0 to most. */
+static bool option_number(struct vfs_handle_struct *handle,
+			  const char *option,
+			  unsigned long default_value,
+			  unsigned long most,
+			  unsigned long *value)
+{
+	int snum = SNUM(handle->conn);
+	const char *given = NULL;
+	int error = 0;
+
+	*value = default_value;
+	given = lp_parm_const_string(snum, MODULE, option, NULL);
+	if (given == NULL) {
+		return true;
+	}
+	*value = smb_strtoul(given, NULL, 10, &error, SMB_STR_FULL_STR_CONV);
+	if (error != 0 || *value > most) {
+		DBG_ERR("share %s: ntvfs:%s = %s is no number from 0 to %lu\n",
+			lp_const_servicename(snum),
+			option,
+			given,
+			most);
+		return false;
+	}
+	return true;
+}
+
+/*
  * Where xattrs go: what the option says, or what the file system can. A
  * share that does not lie in a folder of this host (root_fd is -1) is
  * another module's, which knows xattrs or says so later.
@@ -287,11 +359,9 @@ static bool choose_xattr_store(struct vfs_handle_struct *handle,
 	int option;
 	int error = 0;
 
-	option = lp_parm_enum(SNUM(handle->conn),
-			      MODULE,
-			      "xattr store",
-			      xattr_stores,
-			      -1);
+	if (!option_enum(handle, "xattr store", xattr_stores, -1, &option)) {
+		return false;
+	}
 	if (root_fd != -1) {
 		error = ntvfs_posix_probe_xattrs(&ntvfs_posix_io_libc,
 						 &root_fd,
@@ -330,8 +400,8 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	struct ntvfs_posix_config posix = {.path = NULL};
 	const char *type = NULL;
 	char *counter_path = NULL;
+	unsigned long size = 0;
 	bool ok = false;
-	int size;
 	int error;
 
 	type = lp_parm_const_string(snum, MODULE, "backend", "posix");
@@ -342,15 +412,12 @@ static bool create_backend(struct vfs_handle_struct *handle,
 			type);
 		return false;
 	}
-	size = lp_parm_int(snum,
-			   MODULE,
+	if (!option_number(handle,
 			   "stream xattr size",
-			   DEFAULT_STREAM_XATTR_SIZE);
-	if (size < 0 || size > 65535) {
-		DBG_ERR("share %s: ntvfs:stream xattr size = %d is not within "
-			"0 and 65535 bytes\n",
-			service,
-			size);
+			   DEFAULT_STREAM_XATTR_SIZE,
+			   STREAM_XATTR_SIZE_MOST,
+			   &size))
+	{
 		return false;
 	}
 	if (!choose_xattr_store(handle, root_fd, &posix.xattr_store)) {
@@ -364,7 +431,7 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	if (posix.lock_path == NULL || counter_path == NULL) {
 		goto done;
 	}
-	posix.stream_xattr_max = (size_t)size;
+	posix.stream_xattr_max = size;
 	posix.exact_stamps = root_fd != -1 && ntvfs_stamps_are_exact(root_fd);
 	posix.xattrs_elsewhere = xattrs_may_be_elsewhere(handle);
 	posix.kernel_files = root_fd != -1;
@@ -404,6 +471,7 @@ static bool set_up_share(struct vfs_handle_struct *handle)
 	struct ntvfs_share *share = NULL;
 	struct stat st = {.st_dev = 0};
 	int root_fd = -1;
+	int style = DEFAULT_ACL_WINDOWS;
 	bool ok = false;
 
 	share = talloc_zero(handle->conn, struct ntvfs_share);
@@ -419,11 +487,15 @@ static bool set_up_share(struct vfs_handle_struct *handle)
 	share->nothing_below = handle->next != NULL &&
 			       handle->next->next == NULL;
 	share->no_snapshots = !has_snapshots(handle->conn);
-	share->default_acl_style = lp_parm_enum(SNUM(handle->conn),
-						MODULE,
-						"default acl style",
-						get_default_acl_style_list(),
-						DEFAULT_ACL_WINDOWS);
+	if (!option_enum(handle,
+			 "default acl style",
+			 get_default_acl_style_list(),
+			 DEFAULT_ACL_WINDOWS,
+			 &style))
+	{
+		goto done;
+	}
+	share->default_acl_style = style;
 
 	share->placeholder_fd = open("/", O_PATH | O_CLOEXEC);
 	if (share->placeholder_fd == -1) {

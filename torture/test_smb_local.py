@@ -31,6 +31,8 @@ CONTRARY = {
 NONSENSE = {
     'nonsense-backend': {'ntvfs:backend': 'nonsense'},
     'nonsense-store': {'ntvfs:xattr store': 'nonsense'},
+    'nonsense-style': {'ntvfs:default acl style': 'nonsense'},
+    'nonsense-size': {'ntvfs:stream xattr size': '1k nonsense'},
 }
 
 
@@ -284,6 +286,12 @@ class Settings(smb_test.SmbTest):
 
     def test_nonsense_for_the_xattr_store_is_refused(self):
         self.nonsense('nonsense-store')
+
+    def test_nonsense_for_the_default_acl_style_is_refused(self):
+        self.nonsense('nonsense-style')
+
+    def test_nonsense_for_the_stream_xattr_size_is_refused(self):
+        self.nonsense('nonsense-size')
 
 
 class Rights(smb_test.SmbTest):
