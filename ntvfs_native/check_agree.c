@@ -84,6 +84,11 @@ static enum nv_status check_inode_bitmap(struct check *check, bool orphans)
 	uint32_t i;
 
 	if (pages < check->region[region].limit) {
+		check_say(check, NV_FINDING_MAP_PLACE, "the %s bitmap has "
+			  "%llu pages, %llu are enough for all inodes",
+			  orphans ? "orphan" : "inode",
+			  (unsigned long long)check->region[region].limit,
+			  (unsigned long long)pages);
 		pages = check->region[region].limit;
 	}
 	for (page = 0; page < pages; page++) {

@@ -59,7 +59,7 @@ static bool check_items(struct check *check,
 
 		memcpy(&item, (const uint8_t *)inode + offset, sizeof(item));
 		if (item.kind == NV_ITEM_END) {
-			return true;
+			break;
 		}
 		if (item.kind <= last || item.kind > NV_ITEM_MAX ||
 		    item.length == 0 || ((item.length + 7U) & ~7U) > room ||
@@ -75,6 +75,15 @@ static bool check_items(struct check *check,
 		last = item.kind;
 		offset += (uint32_t)sizeof(item) +
 			((item.length + 7U) & ~7U);
+	}
+	/* An item that grows makes the end of the list of what is there. */
+	if (!check_zero((const uint8_t *)inode + offset, size - offset)) {
+		check_say(check, NV_FINDING_ITEMS,
+			  "inode %llu: the bytes behind its items, from %u on, "
+			  "are not zero",
+			  (unsigned long long)NV_FILE_INO(inode->file_id),
+			  offset);
+		return false;
 	}
 	return true;
 }

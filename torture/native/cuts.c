@@ -371,6 +371,18 @@ static void add_state(struct cuts *cuts)
 	cuts->states++;
 }
 
+void cuts_forget(struct cuts *cuts)
+{
+	uint32_t i;
+
+	for (i = 0; i < cuts->states; i++) {
+		tree_free(cuts->history[i]);
+	}
+	cuts->states = 0;
+	cuts->durable = 0;
+	add_state(cuts);
+}
+
 bool cuts_begin(struct cuts *cuts, struct torture *torture, uint64_t seed,
 		struct simdisk *disk)
 {

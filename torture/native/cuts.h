@@ -63,6 +63,8 @@ bool cuts_begin(struct cuts *cuts, struct torture *torture, uint64_t seed,
  * meanwhile. False: engine and model differ; told.
  */
 bool cuts_step(struct cuts *cuts);
+/* All that happened so far is durable and history. */
+void cuts_forget(struct cuts *cuts);
 /* Detach under cuts, judge, free. */
 void cuts_end(struct cuts *cuts);
 

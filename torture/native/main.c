@@ -24,8 +24,16 @@ static const struct {
 	 "random calls, compared with the reference model"},
 	{"powercut", torture_powercut, 3, 60, 4,
 	 "power cuts at every flush, write and many kill points"},
+	{"ace", torture_ace, 40, 3, 4,
+	 "all short sequences of calls, each followed by a commit and a cut"},
 	{"kill", torture_kill, 60, 40, 8,
 	 "a process killed at a kill point, another that must go on"},
+	{"full", torture_full, 3, 60, 4,
+	 "calls at every degree of fullness of the volume"},
+	{"inject", torture_inject, 2, 60, 4,
+	 "failure of every call that can fail"},
+	{"fuzz", torture_fuzz, 300, 1, 4,
+	 "damaged images: check, attach, walk"},
 };
 
 #define MODES (sizeof(modes) / sizeof(modes[0]))

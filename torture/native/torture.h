@@ -81,7 +81,6 @@ void torture_model(struct torture *torture);
 void torture_powercut(struct torture *torture);
 void torture_ace(struct torture *torture);
 void torture_kill(struct torture *torture);
-void torture_soak(struct torture *torture);
 void torture_full(struct torture *torture);
 void torture_inject(struct torture *torture);
 void torture_fuzz(struct torture *torture);
