@@ -78,6 +78,11 @@ static enum nv_status replace(struct nv_operation *operation,
 	if (found->id != rename->target) {
 		return NV_ERR_RETRY;
 	}
+	if (found->id == rename->from_directory) {
+		/* The source, which has left already, was in it. */
+		return rename->source_is_directory ? NV_ERR_NOT_EMPTY :
+			NV_ERR_IS_DIRECTORY;
+	}
 	status = nv_inode_modify(operation, found->id, &inode);
 	if (status != NV_OK) {
 		return status;

@@ -316,6 +316,19 @@ static void test_directories_move(void **state)
 			    NV_REPLACE));
 	assert_status(nv_get_info(place.volume, a, &info), NV_ERR_NOT_FOUND);
 	assert_true(test_lookup(place.volume, place.root, "empty") == c);
+	/* Onto the directory it is in, which it leaves empty. */
+	assert_ok(test_create(place.volume, place.root, "p", NV_DIRECTORY,
+			      &a));
+	assert_ok(test_create(place.volume, a, "q", NV_DIRECTORY, &c));
+	assert_status(nv_rename(place.volume, a, test_name(&from, "q"), 0,
+				place.root, test_name(&to, "p"), NULL, 0,
+				NV_REPLACE), NV_ERR_NOT_EMPTY);
+	assert_true(test_lookup(place.volume, a, "q") == c);
+	assert_ok(test_unlink(place.volume, a, "q"));
+	assert_ok(test_create(place.volume, a, "q", NV_FILE, &c));
+	assert_status(nv_rename(place.volume, a, test_name(&from, "q"), 0,
+				place.root, test_name(&to, "p"), NULL, 0,
+				NV_REPLACE), NV_ERR_IS_DIRECTORY);
 	close_place(&place);
 }
 
