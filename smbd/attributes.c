@@ -333,6 +333,16 @@ static int set_posix_times(struct vfs_handle_struct *handle,
 	return -1;
 }
 
+/*
+ * A value below -2 is no time (MS-FSA 2.1.5.15.2). smbd has made the last of
+ * all times of it, which nobody means.
+ */
+static bool is_no_time(const struct timespec *t)
+{
+	return !is_omit_timespec(t) &&
+	       full_timespec_to_nt_time(t) >= NTTIME_MAX;
+}
+
 int ntvfs_fntimes(struct vfs_handle_struct *handle,
 		  files_struct *fsp,
 		  struct smb_file_time *ft)
@@ -344,6 +354,12 @@ int ntvfs_fntimes(struct vfs_handle_struct *handle,
 
 	if (share == NULL || ft == NULL) {
 		return SMB_VFS_NEXT_FNTIMES(handle, fsp, ft);
+	}
+	if (is_no_time(&ft->create_time) || is_no_time(&ft->atime) ||
+	    is_no_time(&ft->mtime) || is_no_time(&ft->ctime))
+	{
+		errno = EINVAL;
+		return -1;
 	}
 	/* a stream has its file's times */
 	fsp = metadata_fsp(fsp);

@@ -10,6 +10,7 @@
  */
 
 #include "smbd/vfs_ntvfs.h"
+#include "locking/proto.h"
 #include "smbd/globals.h"
 #include "ntvfs/attributes.h"
 
@@ -109,6 +110,30 @@ static NTSTATUS check_supersede(struct vfs_handle_struct *handle,
 	return NT_STATUS_OK;
 }
 
+/*
+ * Is what is in the way going to be deleted? Then that is what a client must
+ * be told, who may wait for it. smbd tells all that do not ask for a new file.
+ */
+static bool delete_is_pending(struct connection_struct *conn,
+			      const struct smb_filename *smb_fname)
+{
+	uint32_t name_hash = 0;
+	bool pending = false;
+
+	if (!VALID_STAT(smb_fname->st) ||
+	    !NT_STATUS_IS_OK(file_name_hash(conn,
+					    smb_fname_str_dbg(smb_fname),
+					    &name_hash)))
+	{
+		return false;
+	}
+	get_file_infos(vfs_file_id_from_sbuf(conn, &smb_fname->st),
+		       name_hash,
+		       &pending,
+		       NULL);
+	return pending;
+}
+
 NTSTATUS ntvfs_create_file(struct vfs_handle_struct *handle,
 			   struct smb_request *req,
 			   struct files_struct *dirfsp,
@@ -180,8 +205,15 @@ NTSTATUS ntvfs_create_file(struct vfs_handle_struct *handle,
 					  pinfo,
 					  in_context_blobs,
 					  out_context_blobs);
-	if (share != NULL) {
-		share->create = outer;
+	if (share == NULL) {
+		return status;
+	}
+	share->create = outer;
+	if (create_disposition == FILE_CREATE &&
+	    NT_STATUS_EQUAL(status, NT_STATUS_OBJECT_NAME_COLLISION) &&
+	    delete_is_pending(handle->conn, smb_fname))
+	{
+		return NT_STATUS_DELETE_PENDING;
 	}
 	return status;
 }
