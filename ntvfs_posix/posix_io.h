@@ -26,6 +26,11 @@ struct ntvfs_posix_io {
 
 	ssize_t (*fgetxattr)(void *context, void *handle, const char *name,
 			     void *value, size_t size);
+	/*
+	 * An xattr of the security name space is set whoever the user is, if
+	 * the table can give the right to do so for the time of the call;
+	 * EPERM otherwise.
+	 */
 	int (*fsetxattr)(void *context, void *handle, const char *name,
 			 const void *value, size_t size, int flags);
 	int (*fremovexattr)(void *context, void *handle, const char *name);
@@ -48,10 +53,7 @@ struct ntvfs_posix_io {
 	 */
 	bool (*has_free_space)(void *context, void *handle);
 
-	/*
-	 * What the object's owner may not do himself, such as writing an
-	 * xattr of the security name space, is done between these two.
-	 */
+	/* What the user may not do himself is done between these two. */
 	void (*become_root)(void *context);
 	void (*unbecome_root)(void *context);
 };

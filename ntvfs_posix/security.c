@@ -111,7 +111,15 @@ int ntvfs_posix_set_security_descriptor(struct ntvfs_backend *backend,
 					    NTVFS_XATTR_NTACL,
 					    blob.data,
 					    blob.length,
-					    true);
+					    false);
+	if (error == EPERM || error == EACCES) {
+		error = ntvfs_xattr_set_making_room(posix,
+						    object,
+						    NTVFS_XATTR_NTACL,
+						    blob.data,
+						    blob.length,
+						    true);
+	}
 	TALLOC_FREE(blob.data);
 	return error;
 }

@@ -6,6 +6,7 @@
  */
 
 #include "smbd/vfs_ntvfs.h"
+#include <linux/xattr.h>
 #include <sys/stat.h>
 
 static ssize_t next_fgetxattr(void *context, void *handle, const char *name,
@@ -20,8 +21,19 @@ static int next_fsetxattr(void *context, void *handle, const char *name,
 			  const void *value, size_t size, int flags)
 {
 	struct vfs_handle_struct *vfs = context;
+	bool raised = false;
+	int ret;
 
-	return SMB_VFS_NEXT_FSETXATTR(vfs, handle, name, value, size, flags);
+	if (strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN) ==
+	    0)
+	{
+		raised = ntvfs_raise_sys_admin();
+	}
+	ret = SMB_VFS_NEXT_FSETXATTR(vfs, handle, name, value, size, flags);
+	if (raised) {
+		ntvfs_lower_sys_admin();
+	}
+	return ret;
 }
 
 static int next_fremovexattr(void *context, void *handle, const char *name)

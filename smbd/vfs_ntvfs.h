@@ -147,6 +147,16 @@ bool ntvfs_object_to_read(struct vfs_handle_struct *handle,
  */
 bool ntvfs_is_request_handle(const struct files_struct *fsp);
 
+/* capability.c */
+
+/*
+ * Let this thread write xattrs of the security name space. False: it can
+ * already, or it cannot be given that right. After true it must be lowered
+ * before anything else happens; lowering keeps errno.
+ */
+bool ntvfs_raise_sys_admin(void);
+void ntvfs_lower_sys_admin(void);
+
 /* fresh.c */
 void ntvfs_fresh_begin(struct vfs_handle_struct *handle,
 		       const struct files_struct *fsp);
