@@ -180,16 +180,21 @@ NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
 		sd->sacl = psd->sacl;
 	}
 
-	if (owner_changes) {
+	if (owner_changes && !ntvfs_ownership_is(share, sd, &st)) {
+		const uint32_t both = SECINFO_OWNER | SECINFO_GROUP;
+
 		status = set_ownership(handle, fsp, security_info_sent, sd);
 		if (!NT_STATUS_IS_OK(status)) {
 			goto done;
 		}
 		/* that has changed the object's stamp and owner */
 		ntvfs_fresh_end(share);
-		if (!ntvfs_object_of(handle, fsp, &object, NULL)) {
+		if (!ntvfs_object_of(handle, fsp, &object, &st)) {
 			status = map_nt_error_from_unix(errno);
 			goto done;
+		}
+		if ((security_info_sent & both) == both) {
+			ntvfs_ownership_learn(share, sd, &st);
 		}
 	}
 	fresh = ntvfs_fresh_of(share, fsp);

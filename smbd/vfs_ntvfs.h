@@ -54,6 +54,7 @@ struct ntvfs_share {
 	struct ntvfs_name_cache *names;
 	enum default_acl_style default_acl_style;
 	struct ntvfs_default_sd *default_sds;	/* see default_sd.c */
+	struct ntvfs_ownership *ownerships;	/* see ownership.c */
 
 	/* The share's top folder, to know the private folder in it by. */
 	uint64_t root_dev;
@@ -146,6 +147,18 @@ bool ntvfs_object_to_read(struct vfs_handle_struct *handle,
  * fsp_name->st tell of the object as it was when that began?
  */
 bool ntvfs_is_request_handle(const struct files_struct *fsp);
+
+/* ownership.c */
+
+/* Is it known that an object of this stat has the descriptor's owner? */
+bool ntvfs_ownership_is(const struct ntvfs_share *share,
+			const struct security_descriptor *sd,
+			const SMB_STRUCT_STAT *st);
+
+/* The file system's owner and group have just been made the descriptor's. */
+void ntvfs_ownership_learn(struct ntvfs_share *share,
+			   const struct security_descriptor *sd,
+			   const SMB_STRUCT_STAT *st);
 
 /* capability.c */
 
