@@ -18,6 +18,9 @@
 #define NTVFS_XATTR_PRIVATE_PREFIX "user.ntvfs."
 #define NTVFS_XATTR_STREAM_FILE_PREFIX "user.ntvfs.str."
 
+/* The most bytes of names of an object's own xattrs, each with its NUL. */
+#define NTVFS_XATTR_NAMES_MAX 61440
+
 /* The longest value of any xattr on Linux. */
 #define NTVFS_XATTR_VALUE_MAX 65536
 

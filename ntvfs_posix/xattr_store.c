@@ -148,6 +148,44 @@ static int set_error(struct ntvfs_posix *posix,
 	return error;
 }
 
+/*
+ * Linux lists names of up to 64 KiB, and those of an object that has more
+ * cannot be listed at all: nothing of it could be found or removed any more.
+ * Some file systems let it come to that. What is missing to 64 KiB here is
+ * for those who set another name at the same time.
+ */
+static int name_fits(struct ntvfs_posix *posix,
+		     const struct ntvfs_object *object,
+		     const char *name)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	const char *names = NULL;
+	size_t length = 0;
+	ssize_t own_length;
+	int error;
+
+	if (strncmp(name,
+		    NTVFS_XATTR_USER_PREFIX,
+		    strlen(NTVFS_XATTR_USER_PREFIX)) != 0 ||
+	    strcmp(name, NTVFS_XATTR_DOSATTRIB) == 0)
+	{
+		/* there are but few others */
+		return 0;
+	}
+	error = ntvfs_xattr_names(posix, object, &names, &length);
+	if (error != 0 || length <= NTVFS_XATTR_NAMES_MAX ||
+	    ntvfs_xattr_names_have(names, length, name))
+	{
+		return error == E2BIG ? EFBIG : error;
+	}
+	/* without those in the overflow store */
+	own_length = io->flistxattr(io->context, object->handle, NULL, 0);
+	if (own_length == -1) {
+		return errno;
+	}
+	return own_length <= NTVFS_XATTR_NAMES_MAX ? 0 : EFBIG;
+}
+
 static int inode_set(struct ntvfs_posix *posix,
 		     const struct ntvfs_object *object,
 		     const char *name,
@@ -161,6 +199,11 @@ static int inode_set(struct ntvfs_posix *posix,
 	if (strlen(name) > NTVFS_XATTR_NAME_MAX) {
 		return EFBIG;
 	}
+	error = name_fits(posix, object, name);
+	if (error != 0) {
+		return error;
+	}
+	ntvfs_metadata_forget(posix->cache, object);
 	if (as_root) {
 		io->become_root(io->context);
 	}
@@ -286,11 +329,11 @@ int ntvfs_xattr_set(struct ntvfs_posix *posix,
 		    size_t length,
 		    bool as_root)
 {
-	ntvfs_metadata_forget(posix->cache, object);
 	if (posix->xattr_tdb != NULL) {
 		struct ntvfs_xattr_tdb_key key = ntvfs_xattr_key(posix, object);
 		int error;
 
+		ntvfs_metadata_forget(posix->cache, object);
 		error = ntvfs_xattr_tdb_set(posix->xattr_tdb,
 					    &key,
 					    name,
@@ -299,6 +342,7 @@ int ntvfs_xattr_set(struct ntvfs_posix *posix,
 		return set_error(posix, object, error);
 	}
 	if (is_pointer(name)) {
+		ntvfs_metadata_forget(posix->cache, object);
 		return pointer_set(posix, object, name, value, length, as_root);
 	}
 	return inode_set(posix, object, name, value, length, as_root);

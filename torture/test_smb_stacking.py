@@ -31,10 +31,24 @@ SNAPSHOT = '@GMT-2020.02.03-04.05.06'
 RIVALS = ('acl_xattr', 'acl_tdb', 'streams_xattr', 'streams_depot')
 
 NO_XATTRS = None
+NO_TMPFS = None
+
+
+def user_xattrs(env):
+    """Mount a tmpfs; why it cannot be, or has no user xattrs (Linux 6.6)."""
+    why = env.mount('tmpfs', ['-t', 'tmpfs', '-o', 'mode=755'])
+    if why is not None:
+        return why
+    try:
+        os.setxattr(os.path.join(env.folder, 'shares', 'tmpfs'), 'user.x',
+                    b'x')
+    except OSError as e:
+        return 'setxattr on tmpfs: %s' % e
+    return None
 
 
 def shares(env):
-    global NO_XATTRS
+    global NO_XATTRS, NO_TMPFS
     if env.backend == 'native':
         return []
     base = env.share('base').options
@@ -68,6 +82,9 @@ def shares(env):
             'root preexec': 'install -d -o %d -g %d %s/made/nt' % (
                 private_smbd.FIRST_UID, private_smbd.FIRST_UID, later)})))
         stack('tdb', objects, {'ntvfs:xattr store': 'tdb'})
+        NO_TMPFS = user_xattrs(env)
+        if NO_TMPFS is None:
+            wanted.append(env.share('tmpfs', dict(base)))
         NO_XATTRS = env.mount('bare', ['-t', 'ramfs', '-o', 'mode=755'])
         if NO_XATTRS is None:
             path = os.path.join(env.folder, 'shares', 'bare')
@@ -300,6 +317,51 @@ class Later(OneRound):
         self.backend_is('posix')
         self.round('later')
         self.round('later')
+
+
+class ManyNames(smb_test.SmbTest):
+    """A file system that lets a file have more xattrs than can be listed."""
+
+    SHARE = 'tmpfs'
+
+    def setUp(self):
+        self.backend_is('posix')
+        self.require(NO_TMPFS)
+        smb_test.SmbTest.setUp(self)
+
+    def test_streams(self):
+        path = self.path('f')
+        self.tree.put(path, b'data')
+        names = ['%s:%03d%s' % (path, i, 'n' * 215) for i in range(300)]
+        for name in names:
+            self.tree.put(name, b'small', disposition=smb.OPEN_IF)
+        for name in names:
+            self.assertEqual(self.tree.get(name), b'small')
+        self.tree.remove(names[0])
+        self.assertFalse(self.tree.exists(names[0]))
+        self.tree.remove(path)
+        self.assertEqual(self.tree.names(self.dir), [])
+
+    def test_eas(self):
+        path = self.path('f')
+        self.tree.put(path, b'data')
+        count = 0
+        with self.tree.open(path, access=smb.ALL_ACCESS) as h:
+            try:
+                while count < 400:
+                    h.set_eas([('E' * 200 + '%03d' % count, b'x')])
+                    count += 1
+            except NTError:
+                pass
+        self.assertGreater(count, 100)
+        self.assertLess(count, 400)
+        with self.tree.open(path, access=smb.ALL_ACCESS) as h:
+            self.assertEqual(len(h.eas()), count)
+            h.set_eas([('E' * 200 + '000', b'')])
+        self.tree.put(path + ':s', b'stream', disposition=smb.OPEN_IF)
+        self.assertEqual(self.tree.get(path + ':s'), b'stream')
+        self.tree.remove(path)
+        self.assertEqual(self.tree.names(self.dir), [])
 
 
 class Bare(OneRound):
