@@ -171,12 +171,12 @@ enum nv_status nv_blocks_back(struct nv_volume *volume, uint64_t blocks)
 {
 	static const uint32_t bitmaps[] = {
 		NV_BITMAP_BLOCKS, NV_CLAIMED_BLOCKS, NV_FREED_EVEN,
-		NV_FREED_ODD,
+		NV_FREED_ODD, NV_WRITTEN_EVEN, NV_WRITTEN_ODD,
 	};
 	enum nv_status status;
 	uint32_t i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(bitmaps) / sizeof(bitmaps[0]); i++) {
 		status = back_bitmap(volume, bitmaps[i], blocks);
 		if (status != NV_OK) {
 			return status;

@@ -91,6 +91,15 @@ void nv_bits_mark(struct nv_volume *volume, uint32_t bitmap, uint64_t first,
 	}
 }
 
+void nv_bits_written(struct nv_volume *volume, uint64_t first, uint64_t count,
+		     uint64_t group)
+{
+	uint32_t written = NV_WRITTEN_EVEN + (uint32_t)(group & 1);
+
+	nv_bits_fill(volume, written, first, count, true);
+	nv_bits_mark(volume, written, first, count, group);
+}
+
 /* The first clear bit in [from, limit), limit if there is none. */
 static uint64_t find_clear(_Atomic uint64_t *bits, uint64_t from,
 			   uint64_t limit)

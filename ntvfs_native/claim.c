@@ -26,6 +26,11 @@ static uint64_t zone_limit(uint64_t total)
 	return total / 16 + NV_FIRST_BLOCK;
 }
 
+uint64_t nv_metadata_zone(const struct nv_volume *volume)
+{
+	return zone_limit(atomic_load(&volume->segment->total_blocks));
+}
+
 static uint64_t last_reserve(uint64_t total)
 {
 	uint64_t reserve = total / 64;
@@ -88,6 +93,9 @@ static uint64_t claim_run(struct nv_volume *volume, uint64_t goal,
 	if (count == 0) {
 		count = claim_from(volume, NV_FIRST_BLOCK, total, goal, want,
 				   start);
+		if (count > 0 && !data) {
+			atomic_store(&volume->segment->metadata_outside, 1);
+		}
 	}
 	atomic_fetch_add(&volume->segment->used_blocks, count);
 	return count;

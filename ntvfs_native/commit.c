@@ -165,27 +165,9 @@ static bool close_group(struct nv_volume *volume, uint64_t group,
 	return true;
 }
 
-static enum nv_status flush(struct nv_volume *volume)
-{
-	struct nv_io *io = volume->io;
-	int ret;
-
-	if (nv_is_withdrawn(volume)) {
-		return NV_ERR_WITHDRAWN;
-	}
-	ret = io->ops->flush(io);
-	if (ret != 0) {
-		return nv_withdraw(volume, NV_ERR_IO,
-				   "flush failed: %s; detach everywhere, "
-				   "look after the disk, attach again",
-				   strerror(ret));
-	}
-	atomic_fetch_add(&volume->segment->flushes, 1);
-	return NV_OK;
-}
-
 /* WRITING to DURABLE (I2). */
-static enum nv_status write_group(struct nv_volume *volume, uint64_t group)
+static enum nv_status write_group(struct nv_volume *volume, uint64_t group,
+				  enum nv_commit_extent extent)
 {
 	struct nv_segment *segment = volume->segment;
 	struct nv_disk_root *root = &segment->pending;
@@ -196,25 +178,25 @@ static enum nv_status write_group(struct nv_volume *volume, uint64_t group)
 		return status;
 	}
 	NV_KILL_POINT("commit: map written, not flushed");
-	status = flush(volume);
+	if (extent == NV_COMMIT_ALL ||
+	    atomic_load(&segment->metadata_outside) != 0) {
+		status = nv_sync_all(volume);
+	} else {
+		status = nv_sync_group(volume, group);
+	}
 	if (status != NV_OK) {
 		return status;
 	}
 	NV_KILL_POINT("commit: map flushed, root not written");
-	status = nv_root_write(volume->io, root);
-	if (status != NV_OK) {
-		return nv_withdraw(volume, NV_ERR_IO,
-				   "the root of group %llu cannot be written; "
-				   "look after the disk, attach again",
-				   (unsigned long long)group);
-	}
-	NV_KILL_POINT("commit: root written, not flushed");
-	status = flush(volume);
+	status = nv_sync_root(volume, root);
 	if (status != NV_OK) {
 		return status;
 	}
 	segment->root = *root;
 	atomic_store(&segment->durable_group, group);
+	if (extent == NV_COMMIT_ALL) {
+		atomic_store(&segment->full_group, group);
+	}
 	NV_KILL_POINT("commit: durable, phase still writing");
 	set_phase(segment, group, NV_PHASE_DURABLE);
 	return NV_OK;
@@ -279,7 +261,8 @@ static enum nv_status resume(struct nv_volume *volume)
 		word = atomic_load(&segment->commit_phase);
 	}
 	if (NV_PHASE_OF(word) == NV_PHASE_WRITING) {
-		status = write_group(volume, group);
+		/* Whatever the dead one was asked for. */
+		status = write_group(volume, group, NV_COMMIT_ALL);
 		word = atomic_load(&segment->commit_phase);
 	}
 	if (NV_PHASE_OF(word) == NV_PHASE_DURABLE) {
@@ -349,8 +332,20 @@ void nv_commit_rescue(struct nv_volume *volume)
 	}
 }
 
+/* A durable group covers what was asked for, but perhaps not all data. */
+static enum nv_status complete_data(struct nv_volume *volume, uint64_t group,
+				    enum nv_commit_extent extent)
+{
+	if (extent == NV_COMMIT_METADATA ||
+	    atomic_load(&volume->segment->full_group) >= group) {
+		return NV_OK;
+	}
+	return nv_sync_all(volume);
+}
+
 static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
-				    uint32_t state)
+				    uint32_t state,
+				    enum nv_commit_extent extent)
 {
 	struct nv_segment *segment = volume->segment;
 	enum nv_status status;
@@ -365,7 +360,7 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 	}
 	if (atomic_load(&segment->durable_group) >= group) {
 		/* Somebody's commit since we asked covers us. */
-		return NV_OK;
+		return complete_data(volume, group, extent);
 	}
 	nv_slots_bury(volume);
 	open = atomic_load(&segment->open_group);
@@ -376,12 +371,15 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 		 * No operation has changed anything, but data may have been
 		 * written over data.
 		 */
-		return flush(volume);
+		if (extent == NV_COMMIT_METADATA) {
+			return nv_sync_barrier(volume);
+		}
+		return nv_sync_all(volume);
 	}
 	if (!close_group(volume, open, state)) {
 		return NV_ERR_CORRUPT;
 	}
-	status = write_group(volume, open);
+	status = write_group(volume, open, extent);
 	if (status != NV_OK) {
 		return status;
 	}
@@ -390,12 +388,12 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 }
 
 enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
-			       uint32_t state)
+			       uint32_t state, enum nv_commit_extent extent)
 {
 	enum nv_status status;
 
 	nv_commit_lock(volume);
-	status = commit_locked(volume, group, state);
+	status = commit_locked(volume, group, state, extent);
 	nv_commit_unlock(volume);
 	return status;
 }
@@ -407,7 +405,7 @@ enum nv_status nv_volume_commit(struct nv_volume *volume)
 	}
 	return nv_commit_group(volume,
 			       atomic_load(&volume->segment->open_group),
-			       NV_STATE_ATTACHED);
+			       NV_STATE_ATTACHED, NV_COMMIT_ALL);
 }
 
 enum nv_status nv_volume_tick(struct nv_volume *volume)

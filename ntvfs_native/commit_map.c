@@ -334,9 +334,20 @@ enum nv_status nv_commit_write(struct nv_volume *volume, uint64_t group,
 void nv_commit_clean(struct nv_volume *volume, uint64_t group)
 {
 	struct nv_segment *segment = volume->segment;
+	uint32_t written = NV_WRITTEN_EVEN + (uint32_t)(group & 1);
+	_Atomic uint8_t *dirty = nv_bits_dirty(volume, written, group);
+	uint64_t pages = nv_bitmap_pages(volume, written);
 	uint32_t bitmap;
 	uint32_t region;
+	uint64_t page;
 
+	for (page = 0; page < pages; page++) {
+		if (atomic_load(&dirty[page]) != 0) {
+			memset((uint8_t *)nv_bits(volume, written) +
+			       page * NV_BLOCK_SIZE, 0, NV_BLOCK_SIZE);
+			atomic_store(&dirty[page], 0);
+		}
+	}
 	for (bitmap = 0; bitmap < NV_BITMAP_COUNT; bitmap++) {
 		memset((uint8_t *)nv_bits_dirty(volume, bitmap, group), 0,
 		       nv_bitmap_pages(volume, bitmap));

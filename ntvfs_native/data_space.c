@@ -436,14 +436,60 @@ enum nv_status nv_zero_range(struct nv_volume *volume, nv_file_id id,
 			  NV_EXTENT_TO_UNWRITTEN);
 }
 
+/*
+ * Hand the file's data to the disk. A block that is no longer the file's when
+ * its turn comes is written out needlessly, and harmlessly.
+ */
+static enum nv_status sync_data(struct nv_volume *volume, nv_file_id id)
+{
+	struct nv_io *io = volume->io;
+	struct nv_disk_extent extent;
+	enum nv_status status;
+	uint64_t logical = 0;
+	int ret;
+
+	while (logical < NV_MAX_FILE_BLOCKS) {
+		status = nv_data_seek(volume, id, (uint32_t)logical, &extent);
+		if (status != NV_OK || extent.length == 0) {
+			return status;
+		}
+		logical = nv_extent_end(&extent);
+		if ((extent.length & NV_EXTENT_UNWRITTEN) != 0) {
+			continue;
+		}
+		ret = io->ops->sync_range(io, extent.block << NV_BLOCK_SHIFT,
+					  (uint64_t)nv_extent_length(&extent)
+					  << NV_BLOCK_SHIFT);
+		if (ret != 0) {
+			return nv_withdraw(volume, NV_ERR_IO,
+					   "writing out failed: %s; detach "
+					   "everywhere, look after the disk, "
+					   "attach again", strerror(ret));
+		}
+	}
+	return NV_OK;
+}
+
 enum nv_status nv_file_flush(struct nv_volume *volume, nv_file_id id)
 {
 	struct nv_data_state state = {0};
 	enum nv_status status;
 
+	if ((volume->flags & NV_ATTACH_READ_ONLY) != 0) {
+		return NV_OK;
+	}
 	status = nv_data_look(volume, id, &state);
-	if (status != NV_OK && status != NV_ERR_IS_DIRECTORY) {
+	if (status == NV_OK) {
+		status = sync_data(volume, id);
+	} else if (status == NV_ERR_IS_DIRECTORY) {
+		status = NV_OK;
+	}
+	if (status != NV_OK) {
 		return status;
 	}
-	return nv_volume_commit(volume);
+	/* The group is asked for after the data was handed over: the barrier
+	 * of its commit, or of a later one, comes after that. */
+	return nv_commit_group(volume,
+			       atomic_load(&volume->segment->open_group),
+			       NV_STATE_ATTACHED, NV_COMMIT_METADATA);
 }

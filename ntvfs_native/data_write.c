@@ -61,9 +61,41 @@ enum nv_status nv_data_zero_part(struct nv_volume *volume, nv_file_id id,
 	return put(volume, zeros, length, place);
 }
 
+/*
+ * The block's bytes behind the old end of file are about to be shown by a
+ * longer file: no root may come before them. The operation that makes the file
+ * longer is of this group or a later one.
+ */
+static enum nv_status mark_tail(struct nv_volume *volume, nv_file_id id,
+				uint64_t offset)
+{
+	uint32_t logical = (uint32_t)(offset >> NV_BLOCK_SHIFT);
+	struct nv_operation operation;
+	struct nv_disk_extent extent;
+	enum nv_status status;
+
+	status = nv_data_seek(volume, id, logical, &extent);
+	if (status != NV_OK) {
+		return status;
+	}
+	if (extent.length == 0 || extent.logical > logical) {
+		return NV_OK;
+	}
+	status = nv_operation_begin(volume, &operation, NULL, 0, 0,
+				    NV_OP_FREES);
+	if (status != NV_OK) {
+		return status;
+	}
+	nv_bits_written(volume, extent.block + (logical - extent.logical), 1,
+			operation.group);
+	nv_operation_end(&operation);
+	return NV_OK;
+}
+
 enum nv_status nv_data_zero_tail(struct nv_volume *volume, nv_file_id id,
 				 uint64_t size, uint64_t offset)
 {
+	enum nv_status status;
 	uint64_t end = (size + NV_BLOCK_SIZE - 1) &
 		~(uint64_t)(NV_BLOCK_SIZE - 1);
 
@@ -73,7 +105,11 @@ enum nv_status nv_data_zero_tail(struct nv_volume *volume, nv_file_id id,
 	if (end <= size) {
 		return NV_OK;
 	}
-	return nv_data_zero_part(volume, id, size, end - size);
+	status = nv_data_zero_part(volume, id, size, end - size);
+	if (status != NV_OK) {
+		return status;
+	}
+	return mark_tail(volume, id, size);
 }
 
 /*
@@ -114,7 +150,10 @@ static void note_written(struct nv_disk_inode *inode, uint64_t end,
 	}
 }
 
+/* blocks of data were written from block on; 0: none that the end of file did
+ * not cover. */
 static enum nv_status finish_in_place(struct nv_volume *volume, nv_file_id id,
+				      uint64_t block, uint64_t blocks,
 				      uint64_t end, uint64_t time)
 {
 	struct nv_disk_inode *inode = NULL;
@@ -128,6 +167,11 @@ static enum nv_status finish_in_place(struct nv_volume *volume, nv_file_id id,
 	}
 	status = nv_inode_modify(&operation, id, &inode);
 	if (status == NV_OK) {
+		if (end > inode->size && blocks > 0) {
+			/* Shown from this group on (I9). */
+			nv_bits_written(volume, block, blocks,
+					operation.group);
+		}
 		note_written(inode, end, time);
 	}
 	return nv_operation_finish(&operation, status);
@@ -420,7 +464,10 @@ static enum nv_status write_extent(struct nv_volume *volume,
 			return status;
 		}
 		note_behind(volume, slot, place + skip, *length);
-		return finish_in_place(volume, id, offset + *length, time);
+		blocks = (skip + *length + NV_BLOCK_SIZE - 1) >>
+			NV_BLOCK_SHIFT;
+		return finish_in_place(volume, id, place >> NV_BLOCK_SHIFT,
+				       blocks, offset + *length, time);
 	}
 	status = put_whole(volume, place, skip, buffer, *length);
 	if (status != NV_OK) {
@@ -621,5 +668,5 @@ enum nv_status nv_write(struct nv_volume *volume, nv_file_id id,
 	if (status != NV_OK || time == 0) {
 		return status;
 	}
-	return finish_in_place(volume, id, 0, time);
+	return finish_in_place(volume, id, 0, 0, 0, time);
 }

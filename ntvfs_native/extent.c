@@ -125,6 +125,10 @@ enum nv_status nv_extent_link(struct nv_operation *operation, nv_file_id id,
 	if (status != NV_OK) {
 		return status;
 	}
+	if ((extent->length & NV_EXTENT_UNWRITTEN) == 0) {
+		nv_bits_written(volume, extent->block,
+				nv_extent_length(extent), operation->group);
+	}
 	inode->allocation += (uint64_t)nv_extent_length(extent) <<
 		NV_BLOCK_SHIFT;
 	return insert_joined(operation, inode, extent);
@@ -200,6 +204,9 @@ static enum nv_status change_one(struct nv_operation *operation,
 		if (!unwritten) {
 			return NV_OK;
 		}
+		nv_bits_written(operation->volume,
+				extent->block + (first - extent->logical),
+				blocks, operation->group);
 		return cut(operation, inode, extent, first, end, false, 0);
 	case NV_EXTENT_TO_UNWRITTEN:
 		if (unwritten) {

@@ -29,6 +29,15 @@ static bool add_block(struct nv_volume *volume, uint64_t block)
 	return true;
 }
 
+/* A block of a page or map node. */
+static bool add_metadata(struct nv_volume *volume, uint64_t block)
+{
+	if (block >= nv_metadata_zone(volume)) {
+		atomic_store(&volume->segment->metadata_outside, 1);
+	}
+	return add_block(volume, block);
+}
+
 static bool add_run(struct nv_volume *volume, uint64_t run)
 {
 	uint64_t start = NV_RUN_START(run);
@@ -92,7 +101,7 @@ static bool add_pages(struct nv_volume *volume)
 			if (block == 0) {
 				continue;
 			}
-			if (!add_block(volume, block)) {
+			if (!add_metadata(volume, block)) {
 				return false;
 			}
 			if (region == NV_REGION_NODES) {
@@ -121,7 +130,7 @@ static bool add_map_nodes(struct nv_volume *volume)
 			count = (count + NV_MAP_FANOUT - 1) / NV_MAP_FANOUT;
 			for (i = 0; i < count; i++) {
 				if (table[i].block != 0 &&
-				    !add_block(volume, table[i].block)) {
+				    !add_metadata(volume, table[i].block)) {
 					return false;
 				}
 			}
@@ -283,7 +292,8 @@ enum nv_status nv_make_space(struct nv_volume *volume, uint32_t attempt)
 	     atomic_load(&segment->heal_wanted) != 0)) {
 		return nv_commit_group(volume,
 				       atomic_load(&segment->open_group),
-				       NV_STATE_ATTACHED);
+				       NV_STATE_ATTACHED,
+				       NV_COMMIT_METADATA);
 	}
 	return NV_ERR_NO_SPACE;
 }

@@ -47,6 +47,19 @@ struct nv_io_ops {
 	 */
 	int (*flush)(struct nv_io *io);
 
+	/*
+	 * Hand this part of what was stored or written before to the disk,
+	 * and wait until it has it; it may still be in the disk's own cache.
+	 * Nothing outside of the range is waited for.
+	 */
+	int (*sync_range)(struct nv_io *io, uint64_t offset, uint64_t length);
+
+	/*
+	 * All that sync_range had returned for before the call is durable on
+	 * return. As flush, but costs nothing for what else is dirty.
+	 */
+	int (*barrier)(struct nv_io *io);
+
 	/* Start writing this range out, wait for nothing. A hint. */
 	void (*write_behind)(struct nv_io *io, uint64_t offset,
 			     uint64_t length);

@@ -13,7 +13,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include "format.h"
 #include "io.h"
 
 struct io_file {
@@ -139,6 +141,41 @@ static int file_flush(struct nv_io *io)
 	return 0;
 }
 
+static int file_sync_range(struct nv_io *io, uint64_t offset,
+			   uint64_t length)
+{
+	const unsigned int flags = SYNC_FILE_RANGE_WAIT_BEFORE |
+		SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	if (sync_file_range(file_of(io)->fd, (off_t)offset, (off_t)length,
+			    flags) != 0) {
+		return errno;
+	}
+	return 0;
+}
+
+/*
+ * A small write that has to be durable carries with it what sync_file_range
+ * alone does not give: the host's metadata of the ranges, and the flush of the
+ * disk's cache.
+ */
+static int file_barrier(struct nv_io *io)
+{
+	uint8_t block[NV_BLOCK_SIZE] = {0};
+	struct iovec part = {.iov_base = block, .iov_len = sizeof(block)};
+	ssize_t put;
+
+	do {
+		put = pwritev2(file_of(io)->fd, &part, 1,
+			       (off_t)NV_SCRATCH_BLOCK << NV_BLOCK_SHIFT,
+			       RWF_DSYNC);
+	} while (put < 0 && errno == EINTR);
+	if (put < 0) {
+		return errno;
+	}
+	return put == (ssize_t)sizeof(block) ? 0 : EIO;
+}
+
 static void file_write_behind(struct nv_io *io, uint64_t offset,
 			      uint64_t length)
 {
@@ -200,6 +237,8 @@ static const struct nv_io_ops file_ops = {
 	.pread = file_pread,
 	.pwrite = file_pwrite,
 	.flush = file_flush,
+	.sync_range = file_sync_range,
+	.barrier = file_barrier,
 	.write_behind = file_write_behind,
 	.discard = file_discard,
 	.grow = file_grow,

@@ -92,6 +92,8 @@ void nv_layout_compute(struct nv_layout *layout, uint64_t max_blocks,
 	layout_bitmap(layout, NV_CLAIMED_NODES, max_blocks / 2, &end);
 	layout_bitmap(layout, NV_FREED_EVEN, max_blocks, &end);
 	layout_bitmap(layout, NV_FREED_ODD, max_blocks, &end);
+	layout_bitmap(layout, NV_WRITTEN_EVEN, max_blocks, &end);
+	layout_bitmap(layout, NV_WRITTEN_ODD, max_blocks, &end);
 	layout->size = end;
 }
 

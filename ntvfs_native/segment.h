@@ -24,7 +24,7 @@
 #include "format.h"
 
 #define NV_SEGMENT_MAGIC UINT64_C(0x544745535346564e)
-#define NV_SEGMENT_VERSION 1
+#define NV_SEGMENT_VERSION 2
 
 #define NV_SLOTS 512
 #define NV_OBJECT_LOCKS 4096	/* hashed inodes; see nv_lock_index */
@@ -196,7 +196,10 @@ enum nv_bitmap {
 	NV_CLAIMED_NODES = 5,
 	NV_FREED_EVEN = 6,
 	NV_FREED_ODD = 7,
-	NV_ALL_BITMAPS = 8
+	/* data blocks whose content a root must not come before (I9) */
+	NV_WRITTEN_EVEN = 8,
+	NV_WRITTEN_ODD = 9,
+	NV_ALL_BITMAPS = 10
 };
 
 /* Who holds an object open; see hold.c. */
@@ -237,6 +240,9 @@ struct nv_segment {
 	_Atomic uint64_t region_backed[NV_REGION_COUNT]; /* pages whose entries
 					   have memory of their own */
 	_Atomic uint64_t root_directory;
+	_Atomic uint64_t full_group;	/* last one committed with all data */
+	_Atomic uint32_t metadata_outside; /* some block of a page or map node
+					   is not in the metadata zone */
 	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */
 	_Atomic uint64_t undo_records_most;
 	_Atomic uint64_t undo_bytes_most;

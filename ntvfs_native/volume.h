@@ -199,6 +199,9 @@ bool nv_bits_test(struct nv_volume *volume, uint32_t bitmap, uint64_t bit);
 /* All count bits have this value. */
 bool nv_bits_all(struct nv_volume *volume, uint32_t bitmap, uint64_t first,
 		 uint64_t count, bool value);
+/* The group shows the content of these blocks (I9). */
+void nv_bits_written(struct nv_volume *volume, uint64_t first, uint64_t count,
+		     uint64_t group);
 void nv_bits_mark(struct nv_volume *volume, uint32_t bitmap, uint64_t first,
 		  uint64_t count, uint64_t group);
 /*
@@ -215,6 +218,8 @@ uint64_t nv_bits_count(struct nv_volume *volume, uint32_t bitmap,
 
 #define NV_CLAIM_RESERVE 0x1	/* may use the last reserve */
 
+/* Metadata lies below this block as long as there is room. */
+uint64_t nv_metadata_zone(const struct nv_volume *volume);
 /* Blocks a claim with these flags could still get. */
 uint64_t nv_claim_available(struct nv_volume *volume, uint32_t flags);
 /* A run of blocks for data or metadata. 0: no space. Inside the gate. */
@@ -263,8 +268,12 @@ enum nv_status nv_blocks_back(struct nv_volume *volume, uint64_t blocks);
 /* ---- commit.c ---- */
 
 /* Make group durable, and what is before it. */
+enum nv_commit_extent {
+	NV_COMMIT_ALL,		/* and all data written before */
+	NV_COMMIT_METADATA	/* and the data that the metadata shows (I9) */
+};
 enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
-			       uint32_t state);
+			       uint32_t state, enum nv_commit_extent extent);
 /* Keep commits away (rank 2). */
 void nv_commit_lock(struct nv_volume *volume);
 void nv_commit_unlock(struct nv_volume *volume);
@@ -272,6 +281,18 @@ void nv_commit_unlock(struct nv_volume *volume);
 void nv_commit_rescue(struct nv_volume *volume);
 /* Bring a dead commit to a state from which others can go on. */
 void nv_commit_repair(struct nv_volume *volume);
+
+/* ---- commit_sync.c ---- */
+
+/* Everything stored or written before is durable. Withdraws. */
+enum nv_status nv_sync_all(struct nv_volume *volume);
+/* What sync_range was called for before is durable. Withdraws. */
+enum nv_status nv_sync_barrier(struct nv_volume *volume);
+/* Hand metadata and newly shown data of a closed group to the disk. */
+enum nv_status nv_sync_group(struct nv_volume *volume, uint64_t group);
+/* Write a root and make it durable. */
+enum nv_status nv_sync_root(struct nv_volume *volume,
+			    struct nv_disk_root *root);
 
 /* ---- commit_map.c ---- */
 

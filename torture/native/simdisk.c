@@ -23,6 +23,8 @@ struct simdisk {
 	int fd;			/* memfd: the present content */
 	uint8_t *present;
 	uint8_t *durable;
+	uint8_t *handed;	/* content at the last sync_range */
+	uint8_t *is_handed;	/* byte per sector: not durable yet */
 	uint64_t size;
 	struct seed seed;
 	uint32_t early_percent;
@@ -90,6 +92,13 @@ static int set_size(struct simdisk *disk, uint64_t size)
 	disk->present = present;
 	disk->durable = durable;
 	disk->size = size;
+	free(disk->handed);
+	free(disk->is_handed);
+	disk->handed = calloc(1, size);
+	disk->is_handed = calloc(1, size / SIMDISK_SECTOR + 1);
+	if (disk->handed == NULL || disk->is_handed == NULL) {
+		return ENOMEM;
+	}
 	return 0;
 }
 
@@ -126,6 +135,8 @@ void simdisk_free(struct simdisk *disk)
 	}
 	munmap(disk->present, disk->size);
 	munmap(disk->durable, disk->size);
+	free(disk->handed);
+	free(disk->is_handed);
 	close(disk->fd);
 	free(disk);
 }
@@ -187,6 +198,8 @@ static void write_some(struct simdisk *disk, uint64_t start, uint64_t end,
 		if (seed_chance(&disk->seed, percent)) {
 			memcpy(disk->durable + at, disk->present + at,
 			       SIMDISK_SECTOR);
+			/* Newer than what was handed over. */
+			disk->is_handed[at / SIMDISK_SECTOR] = 0;
 		}
 	}
 }
@@ -415,6 +428,60 @@ static int simdisk_flush(struct nv_io *io)
 		return ret;
 	}
 	simdisk_settle(disk);
+	memset(disk->is_handed, 0, disk->size / SIMDISK_SECTOR + 1);
+	return 0;
+}
+
+/*
+ * The disk gets the sectors as they are now, and may still lose each of them
+ * until the barrier.
+ */
+static int simdisk_sync_range(struct nv_io *io, uint64_t offset,
+			      uint64_t length)
+{
+	struct simdisk *disk = disk_of(io);
+	uint64_t end = offset + length;
+	int ret;
+
+	ret = begin_call(disk, SIMDISK_WRITE);
+	if (ret != 0) {
+		return ret;
+	}
+	if (end > disk->size) {
+		end = disk->size;
+	}
+	for (; offset < end; offset += SIMDISK_SECTOR) {
+		if (memcmp(disk->durable + offset, disk->present + offset,
+			   SIMDISK_SECTOR) == 0) {
+			continue;
+		}
+		memcpy(disk->handed + offset, disk->present + offset,
+		       SIMDISK_SECTOR);
+		disk->is_handed[offset / SIMDISK_SECTOR] = 1;
+	}
+	return 0;
+}
+
+static int simdisk_barrier(struct nv_io *io)
+{
+	struct simdisk *disk = disk_of(io);
+	uint64_t sector;
+	int ret;
+
+	ret = begin_call(disk, SIMDISK_FLUSH);
+	if (ret != 0) {
+		write_some(disk, 0, disk->size, 50);
+		return ret;
+	}
+	for (sector = 0; sector < disk->size / SIMDISK_SECTOR; sector++) {
+		if (disk->is_handed[sector] == 0) {
+			continue;
+		}
+		memcpy(disk->durable + sector * SIMDISK_SECTOR,
+		       disk->handed + sector * SIMDISK_SECTOR,
+		       SIMDISK_SECTOR);
+		disk->is_handed[sector] = 0;
+	}
 	return 0;
 }
 
@@ -480,6 +547,8 @@ static const struct nv_io_ops simdisk_ops = {
 	.pread = simdisk_pread,
 	.pwrite = simdisk_pwrite,
 	.flush = simdisk_flush,
+	.sync_range = simdisk_sync_range,
+	.barrier = simdisk_barrier,
 	.write_behind = simdisk_write_behind,
 	.discard = simdisk_discard,
 	.grow = simdisk_grow,
