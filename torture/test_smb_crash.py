@@ -258,6 +258,34 @@ class Crash(smb_test.SmbTest):
 
         self.rounds(prepare, send, check)
 
+    def test_B55_new_file_in_the_inode_of_one_whose_deleter_died(self):
+        """smbd's record of the dead process names the file by its id; the
+        next file must not inherit the delete that was pending."""
+        path, local = self.path('f'), self.local('f')
+        for _ in range(ROUNDS):
+            self.tree = self.connect()
+            self.tree.put(path, b'old')
+            inode = os.stat(local).st_ino
+            victim = self.connect()
+            handle = victim.open(path, access=smb.DELETE)
+            handle.set_disposition(True)
+            self.kill(self.servers())
+            for client in self.clients:
+                client.close()
+            self.clients = []
+            # The dead process may have come as far as this.
+            os.unlink(local)
+            self.tree = self.connect()
+            self.tree.put(path, b'new')
+            self.assertTrue(self.tree.exists(path),
+                            'the new file is gone' if not
+                            os.path.exists(local) else '')
+            self.assertEqual(self.tree.get(path), b'new')
+            if os.stat(local).st_ino == inode:
+                return
+            self.tree.remove(path)
+        self.skipTest('this file system did not give the inode again')
+
     def test_B55_end_of_file(self):
         path = self.path('f')
 
