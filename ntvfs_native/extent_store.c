@@ -499,7 +499,9 @@ static enum nv_status make_tree(struct nv_operation *operation,
 		return status;
 	}
 	leaf = content;
-	memcpy(leaf->extent, list, count * sizeof(*list));
+	if (count > 0) {
+		memcpy(leaf->extent, list, count * sizeof(*list));
+	}
 	leaf->header.count = (uint16_t)count;
 	nv_item_set(inode, nv_inode_size(operation->volume), NV_ITEM_EXTENTS,
 		    NULL, 0);
