@@ -35,8 +35,9 @@ static uint64_t last_reserve(uint64_t total)
 {
 	uint64_t reserve = total / 64;
 
-	if (reserve < 64) {
-		return 64;
+	/* On a small volume: for one operation as large as they come. */
+	if (reserve < NV_OPERATION_PAGES + 32) {
+		return NV_OPERATION_PAGES + 32;
 	}
 	if (reserve > 4096) {
 		return 4096;
@@ -139,6 +140,25 @@ void nv_unclaim_blocks(struct nv_volume *volume, uint64_t start,
 	atomic_fetch_sub(&volume->segment->used_blocks, count);
 }
 
+/*
+ * What the slot has in its cache counts as free here: a cache that was filled
+ * out of the last reserve, by an operation that frees, must not feed one that
+ * does not.
+ */
+static bool room_for(struct nv_volume *volume, uint32_t cached,
+		     uint32_t least, uint32_t flags)
+{
+	struct nv_segment *segment = volume->segment;
+	uint64_t total = atomic_load(&segment->total_blocks);
+	uint64_t wanted = commit_need(segment) + least +
+		atomic_load(&segment->used_blocks);
+
+	if ((flags & NV_CLAIM_RESERVE) == 0) {
+		wanted += last_reserve(total);
+	}
+	return total + cached >= wanted;
+}
+
 static enum nv_status fill_blocks(struct nv_volume *volume,
 				  struct nv_slot *slot, uint32_t least,
 				  uint32_t flags)
@@ -146,6 +166,9 @@ static enum nv_status fill_blocks(struct nv_volume *volume,
 	struct nv_segment *segment = volume->segment;
 	uint32_t count = atomic_load(&slot->block_count);
 
+	if (!room_for(volume, count, least, flags)) {
+		return NV_ERR_NO_SPACE;
+	}
 	while (count < least) {
 		uint64_t available = nv_claim_available(volume, flags);
 		uint64_t want = NV_CACHED_BLOCKS - count;
@@ -153,9 +176,6 @@ static enum nv_status fill_blocks(struct nv_volume *volume,
 		uint64_t got = 0;
 		uint64_t i;
 
-		if (available < least - count) {
-			return NV_ERR_NO_SPACE;
-		}
 		/* Do not hoard what is scarce. */
 		if (available < 4096 || want > available) {
 			want = least - count;
