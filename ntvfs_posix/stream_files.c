@@ -237,6 +237,19 @@ int ntvfs_stream_file_make(struct ntvfs_stream_files *files,
 	return error;
 }
 
+/* -1 with errno if that fails. On a read-only file system it is to read. */
+static int file_open(int folder_fd, const char *name)
+{
+	const int flags = O_NOFOLLOW | O_CLOEXEC;
+	int fd;
+
+	fd = openat(folder_fd, name, O_RDWR | flags);
+	if (fd == -1 && errno == EROFS) {
+		fd = openat(folder_fd, name, O_RDONLY | flags);
+	}
+	return fd;
+}
+
 /*
  * Open the file of that id, whoever claims it. EAGAIN: it was seen, but has
  * got another name since.
@@ -276,9 +289,7 @@ static int unclaimed_open(struct ntvfs_stream_files *files,
 		if (strncmp(entry->d_name, id, ID_DIGITS) != 0) {
 			continue;
 		}
-		*fd = openat(dir_fd,
-			     entry->d_name,
-			     O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		*fd = file_open(dir_fd, entry->d_name);
 		error = 0;
 		if (*fd == -1) {
 			error = errno == ENOENT ? EAGAIN : errno;
@@ -312,7 +323,7 @@ int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
 		return error;
 	}
 	file_name(&valid, claim, name);
-	*fd = openat(files->folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	*fd = file_open(files->folder_fd, name);
 	if (*fd != -1) {
 		*claimed = true;
 		return 0;

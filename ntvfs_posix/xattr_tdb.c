@@ -67,10 +67,14 @@ static int tdb_errno(struct tdb_context *tdb)
 	default:
 		break;
 	}
-	if (tdb_error(tdb) == TDB_ERR_OOM) {
+	switch (tdb_error(tdb)) {
+	case TDB_ERR_OOM:
 		return ENOMEM;
+	case TDB_ERR_RDONLY:
+		return EROFS;
+	default:
+		return EIO;
 	}
-	return EIO;
 }
 
 static TDB_DATA key_encode(const struct ntvfs_xattr_tdb_key *key,
@@ -234,6 +238,11 @@ static int open_store(const char *path, struct open_tdb **out)
 
 	errno = 0;
 	tdb = tdb_open(path, 0, TDB_SEQNUM, O_RDWR, 0);
+	if (tdb == NULL && errno == EROFS) {
+		/* nobody changes it there */
+		errno = 0;
+		tdb = tdb_open(path, 0, TDB_SEQNUM, O_RDONLY, 0);
+	}
 	if (tdb == NULL) {
 		/* EINVAL: its header tells what cannot be */
 		return errno != 0 && errno != EINVAL ? errno : EIO;

@@ -5,7 +5,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 import os
+import shutil
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 import private_smbd
@@ -32,6 +35,7 @@ RIVALS = ('acl_xattr', 'acl_tdb', 'streams_xattr', 'streams_depot')
 
 NO_XATTRS = None
 NO_TMPFS = None
+NO_IMAGE = None
 
 
 def user_xattrs(env):
@@ -48,7 +52,7 @@ def user_xattrs(env):
 
 
 def shares(env):
-    global NO_XATTRS, NO_TMPFS
+    global NO_XATTRS, NO_TMPFS, NO_IMAGE
     if env.backend == 'native':
         return []
     base = env.share('base').options
@@ -85,6 +89,13 @@ def shares(env):
         NO_TMPFS = user_xattrs(env)
         if NO_TMPFS is None:
             wanted.append(env.share('tmpfs', dict(base)))
+        NO_IMAGE = env.mount_image('frozen', ['mkfs.ext4', '-q'], 32)
+        if NO_IMAGE is None:
+            path = os.path.join(env.folder, 'shares', 'frozen')
+            for store in 'fs', 'tdb':
+                wanted.append(env.share(
+                    'frozen-' + store, dict(base, **{'ntvfs:xattr store':
+                                                     store}), path=path))
         NO_XATTRS = env.mount('bare', ['-t', 'ramfs', '-o', 'mode=755'])
         if NO_XATTRS is None:
             path = os.path.join(env.folder, 'shares', 'bare')
@@ -362,6 +373,73 @@ class ManyNames(smb_test.SmbTest):
         self.assertEqual(self.tree.get(path + ':s'), b'stream')
         self.tree.remove(path)
         self.assertEqual(self.tree.names(self.dir), [])
+
+
+class ReadOnly(smb_test.SmbTest):
+    """A file system that is mounted read-only."""
+
+    def setUp(self):
+        self.backend_is('posix')
+        self.require(NO_IMAGE)
+        smb_test.SmbTest.setUp(self)
+
+    def remount(self, how):
+        command = ['mount', '-o', 'remount,' + how,
+                   self.env.local('frozen-fs')]
+        for _ in range(50):
+            # smbd may not have noticed yet that its client is gone
+            if subprocess.run(command, stderr=subprocess.DEVNULL).returncode \
+                    == 0:
+                return
+            time.sleep(0.1)
+        self.fail(' '.join(command) + ' fails')
+
+    def frozen(self, share, count):
+        tree = self.connect(share)
+        kept = {'f': b'data', 'f:large': b'y' * 100000}
+        for i in range(count):
+            kept['f:%03d%s' % (i, 'n' * 100)] = b'x' * i
+        for name, data in kept.items():
+            tree.put(name, data, disposition=smb.OPEN_IF)
+        tree.client.close()
+        local = self.env.local(share)
+        shutil.copyfile(local + '/f', local + '/copy')
+        os.chown(local + '/copy', private_smbd.FIRST_UID,
+                 private_smbd.FIRST_UID)
+        for name in os.listxattr(local + '/f'):
+            if name.startswith('user.'):
+                os.setxattr(local + '/copy', name,
+                            os.getxattr(local + '/f', name))
+        self.remount('ro')
+        try:
+            tree = self.connect(share)
+            for name, data in kept.items():
+                self.assertEqual(tree.get(name), data)
+            with tree.open('f', access=smb.FILE_READ_ATTRIBUTES) as h:
+                self.assertEqual(len(h.streams()), count + 2)
+            if share == 'frozen-fs':
+                self.assertEqual(tree.get('copy:large'), kept['f:large'])
+            for name in 'f', 'f:large', 'f:000' + 'n' * 100, 'f:new', 'new':
+                with self.assertRaises(NTError):
+                    tree.put(name, b'data', disposition=smb.OPEN_IF)
+            with self.assertRaises(NTError):
+                tree.set_basic('f', attributes=smb.HIDDEN)
+            with self.assertRaises(NTError):
+                tree.remove('f')
+            self.assertEqual(tree.attributes('f'), smb.ARCHIVE)
+            tree.client.close()
+        finally:
+            self.remount('rw')
+        tree = self.connect(share)
+        for name, data in kept.items():
+            self.assertEqual(tree.get(name), data)
+        tree.remove('f')
+
+    def test_fs(self):
+        self.frozen('frozen-fs', 60)
+
+    def test_tdb(self):
+        self.frozen('frozen-tdb', 3)
 
 
 class Bare(OneRound):
