@@ -80,6 +80,49 @@ static int folder_open(struct ntvfs_stream_files *files, bool create)
 					 &files->folder_fd);
 }
 
+uint64_t ntvfs_stream_name_hash(const char *name)
+{
+	return XXH64(name, strlen(name), 0);
+}
+
+bool ntvfs_stream_file_name_parse(const char *name,
+				  struct ntvfs_stream_file_name *parsed)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t claim[2] = {0, 0};
+	const char *at = name;
+	const char *digit = NULL;
+	size_t i;
+
+	if (strlen(name) != NAME_SIZE - 3 - 1 || name[ID_DIGITS] != '-' ||
+	    name[ID_DIGITS + 17] != '-')
+	{
+		return false;
+	}
+	for (i = 0; i < ID_DIGITS; i++, at++) {
+		digit = memchr(digits, *at, 16);
+		if (digit == NULL) {
+			return false;
+		}
+		parsed->id[i / 2] = (uint8_t)(parsed->id[i / 2] << 4 |
+					      (digit - digits));
+	}
+	for (i = 0; i < 32; i++) {
+		if (i % 16 == 0) {
+			at++;
+		}
+		digit = memchr(digits, *at, 16);
+		if (digit == NULL) {
+			return false;
+		}
+		claim[i / 16] = claim[i / 16] << 4 | (uint64_t)(digit - digits);
+		at++;
+	}
+	parsed->inode = claim[0];
+	parsed->name_hash = claim[1];
+	return true;
+}
+
 /* "ab/abcdef...": few enough files to a folder for any file system. */
 static void file_name(const struct ntvfs_stream_pointer *pointer,
 		      const struct ntvfs_stream_claim *claim,
@@ -96,12 +139,12 @@ static void file_name(const struct ntvfs_stream_pointer *pointer,
 		 1 + 16 + 1 + 16 + 1,
 		 "-%016" PRIx64 "-%016" PRIx64,
 		 claim->inode,
-		 (uint64_t)XXH64(claim->name, strlen(claim->name), 0));
+		 ntvfs_stream_name_hash(claim->name));
 }
 
-static int pointer_validate(const void *value,
-			    size_t length,
-			    struct ntvfs_stream_pointer *pointer)
+int ntvfs_stream_pointer_parse(const void *value,
+			       size_t length,
+			       struct ntvfs_stream_pointer *pointer)
 {
 	static const uint8_t head[8] = {'N', 'T', 'S', 'F', 1, 0, 0, 0};
 
@@ -314,7 +357,7 @@ int ntvfs_stream_file_open(struct ntvfs_stream_files *files,
 
 	*claimed = false;
 	*fd = -1;
-	error = pointer_validate(pointer, pointer_length, &valid);
+	error = ntvfs_stream_pointer_parse(pointer, pointer_length, &valid);
 	if (error != 0) {
 		return error;
 	}
@@ -416,7 +459,7 @@ int ntvfs_stream_file_pass(struct ntvfs_stream_files *files,
 	char to_name[NAME_SIZE];
 	int error;
 
-	error = pointer_validate(pointer, pointer_length, &valid);
+	error = ntvfs_stream_pointer_parse(pointer, pointer_length, &valid);
 	if (error != 0) {
 		return error;
 	}
@@ -444,7 +487,7 @@ int ntvfs_stream_file_remove(struct ntvfs_stream_files *files,
 	char name[NAME_SIZE];
 	int error;
 
-	error = pointer_validate(pointer, pointer_length, &valid);
+	error = ntvfs_stream_pointer_parse(pointer, pointer_length, &valid);
 	if (error != 0) {
 		return error;
 	}

@@ -43,7 +43,26 @@ struct ntvfs_stream_claim {
 	const char *name;	/* of the stream, without type */
 };
 
+/* What the name of a file says, without the folder that it lies in. */
+struct ntvfs_stream_file_name {
+	uint8_t id[NTVFS_STREAM_ID_SIZE];
+	uint64_t inode;
+	uint64_t name_hash;
+};
+
 struct ntvfs_stream_files;
+
+/* EINVAL: the value of an xattr is no pointer. */
+int ntvfs_stream_pointer_parse(const void *value,
+			       size_t length,
+			       struct ntvfs_stream_pointer *pointer);
+
+/* false: it is no name that a file gets here. */
+bool ntvfs_stream_file_name_parse(const char *name,
+				  struct ntvfs_stream_file_name *parsed);
+
+/* What the claim has of a stream's name. */
+uint64_t ntvfs_stream_name_hash(const char *name);
 
 /*
  * path is the top of the share. Nothing is made until the first file is.

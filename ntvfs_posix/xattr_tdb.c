@@ -739,3 +739,56 @@ int ntvfs_xattr_tdb_forget(struct ntvfs_xattr_tdb *store,
 	free(old.dptr);
 	return error;
 }
+
+struct each_state {
+	ntvfs_xattr_tdb_record_fn fn;
+	void *private_data;
+};
+
+static int each_record(struct tdb_context *tdb,
+		       TDB_DATA key,
+		       TDB_DATA data,
+		       void *private_data)
+{
+	struct each_state *state = private_data;
+	struct ntvfs_xattr_tdb_key object = {.volume = 0};
+	const char *broken = NULL;
+	uint32_t count = 0;
+	size_t i;
+
+	if (key.dsize != KEY_SIZE) {
+		/* what says that the tdb is ours */
+		return 0;
+	}
+	for (i = 8; i > 0; i--) {
+		object.volume = object.volume << 8 | key.dptr[i - 1];
+		object.file_id = object.file_id << 8 | key.dptr[8 + i - 1];
+	}
+	broken = ntvfs_xattr_tdb_record_validate(data.dptr,
+						 data.dsize,
+						 &object,
+						 &object.birth,
+						 &count);
+	if (!state->fn(&object,
+		       data.dptr,
+		       data.dsize,
+		       broken,
+		       state->private_data))
+	{
+		return 1;
+	}
+	return 0;
+}
+
+int ntvfs_xattr_tdb_each(struct ntvfs_xattr_tdb *store,
+			 ntvfs_xattr_tdb_record_fn fn,
+			 void *private_data)
+{
+	struct each_state state = {.fn = fn, .private_data = private_data};
+
+	errno = 0;
+	if (tdb_traverse_read(store->open->tdb, each_record, &state) == -1) {
+		return tdb_errno(store->open->tdb);
+	}
+	return 0;
+}

@@ -55,6 +55,21 @@ bool ntvfs_xattr_tdb_has(struct ntvfs_xattr_tdb *store,
 			 uint64_t volume,
 			 uint64_t file_id);
 
+/*
+ * Call a function for each record, with the store locked against changes: it
+ * must be quick, and not use the store. broken is NULL, or says what is wrong
+ * with the record, whose birth is then unknown. It returns false to end it.
+ */
+typedef bool (*ntvfs_xattr_tdb_record_fn)(
+	const struct ntvfs_xattr_tdb_key *key,
+	const uint8_t *record,
+	size_t length,
+	const char *broken,
+	void *private_data);
+int ntvfs_xattr_tdb_each(struct ntvfs_xattr_tdb *store,
+			 ntvfs_xattr_tdb_record_fn fn,
+			 void *private_data);
+
 /* As getxattr(2) and the others; each returns 0 or an errno value. */
 int ntvfs_xattr_tdb_get(struct ntvfs_xattr_tdb *store,
 			const struct ntvfs_xattr_tdb_key *key,

@@ -1,5 +1,6 @@
 /*
- * ntvfs-xattr: show what is kept about a file in its extended attributes.
+ * ntvfs-xattr: show what is kept about a file in its extended attributes, and
+ * check what a share keeps elsewhere.
  *
  * Copyright (C) 2026 the ntvfs developers
  * SPDX-License-Identifier: GPL-3.0-or-later
@@ -10,6 +11,7 @@
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/xattr_check.h"
 #include "tools/xattr_file.h"
 
 /* Exit statuses. */
@@ -22,18 +24,30 @@
 
 static const char usage[] =
 "Usage: ntvfs-xattr dump [--json] PATH...\n"
+"       ntvfs-xattr check [--remove-unused] SHARE\n"
 "\n"
-"Show what Samba servers and ntvfs keep about files and directories in\n"
+"dump: Show what Samba servers and ntvfs keep about files and directories in\n"
 "extended attributes: DOS attributes, create and change time, NT ACL,\n"
 "streams, EAs, in all the forms that were ever in use. A symbolic link is\n"
-"followed. Nothing is changed.\n"
+"followed. Nothing is changed. What a share keeps below .ntvfs instead is shown\n"
+"to root.\n"
 "\n"
-"  --json      one JSON array, an object for each path, instead of text\n"
-"  -h, --help  this text\n"
+"check: Compare what a share keeps outside of its files, below .ntvfs at its\n"
+"top, with all files and folders of the share. Found are stream files that no\n"
+"file has (a local program deleted it), streams whose data are not there, and\n"
+"records of files that are gone. The share may be in use. For root.\n"
 "\n"
-"The exit status is 0 when all could be read and understood; 1 when the value\n"
+"  --json           one JSON array, an object for each path, instead of text\n"
+"  --remove-unused  remove stream files and records that no file has, if they\n"
+"                   have not been touched for a minute\n"
+"  -h, --help       this text\n"
+"\n"
+"The exit status of dump is 0 when all could be read and understood; 1 when the value\n"
 "of an attribute makes no sense, which is then marked BAD, with the reason;\n"
 "2 when a path could not be read, or the command line is wrong.\n"
+"\n"
+"That of check is 0 when nothing was found, or all of it was removed; 1 when\n"
+"something was found; 2 when not all could be looked at.\n"
 "\n"
 "To remove a value that is bad: setfattr -x NAME PATH. smbd then goes by its\n"
 "defaults for that file.\n";
@@ -61,7 +75,7 @@ static void print_indented(const char *text, int columns)
  * Names come from clients: what a terminal could take for an order is not
  * passed on to it.
  */
-static void print_name(const char *name)
+void xattr_print_name(const char *name)
 {
 	const unsigned char *c = NULL;
 
@@ -123,7 +137,7 @@ static void print_heading(const char *heading, const struct xattr_value *value)
 static void print_bad(const struct xattr_value *value)
 {
 	printf("  BAD ");
-	print_name(value->xattr_name);
+	xattr_print_name(value->xattr_name);
 	printf(" (");
 	print_bytes_count(value->blob.length);
 	printf("): %s\n      it holds ", value->bad);
@@ -143,7 +157,7 @@ static void print_eas(const struct ntvfs_doseas *eas)
 		const struct ntvfs_dosea *ea = &eas->eas[i];
 
 		printf("    ");
-		print_name(ea->name);
+		xattr_print_name(ea->name);
 		printf(" ");
 		print_bytes_count(ea->value.length);
 		printf(" ");
@@ -184,14 +198,14 @@ static void print_value(TALLOC_CTX *mem_ctx, const struct xattr_value *value)
 		break;
 	case XATTR_STREAM:
 		printf("  stream ");
-		print_name(value->name);
+		xattr_print_name(value->name);
 		printf(" ");
 		print_bytes_count(value->size);
 		printf("\n");
 		break;
 	case XATTR_STREAM_FILE:
 		printf("  stream ");
-		print_name(value->name);
+		xattr_print_name(value->name);
 		printf(" ");
 		print_bytes_count(value->size);
 		printf(" in %s\n", value->stream_file);
@@ -215,7 +229,7 @@ static void print_value(TALLOC_CTX *mem_ctx, const struct xattr_value *value)
 		break;
 	case XATTR_EA:
 		printf("  EA ");
-		print_name(value->name);
+		xattr_print_name(value->name);
 		printf(" ");
 		print_bytes_count(value->size);
 		printf(" ");
@@ -228,9 +242,10 @@ static void print_value(TALLOC_CTX *mem_ctx, const struct xattr_value *value)
 static void print_file(TALLOC_CTX *mem_ctx, const struct xattr_file *file)
 {
 	char buffer[NTVFS_NTTIME_TEXT_SIZE];
+	const char *store = NULL;
 	size_t i;
 
-	print_name(file->path);
+	xattr_print_name(file->path);
 	printf(": %s, ", xattr_file_type(file));
 	print_bytes_count((uint64_t)file->st.st_size);
 	printf(", inode %ju\n", (uintmax_t)file->st.st_ino);
@@ -239,15 +254,16 @@ static void print_file(TALLOC_CTX *mem_ctx, const struct xattr_file *file)
 	printf("  access time: %s\n",
 	       ntvfs_nttime_to_text(file->access_time, buffer));
 	for (i = 0; i < file->count; i++) {
-		print_value(mem_ctx, &file->values[i]);
+		const struct xattr_value *value = &file->values[i];
+
+		if (value->store != NULL && value->store != store) {
+			store = value->store;
+			printf("  in %s:\n", store);
+		}
+		print_value(mem_ctx, value);
 	}
 	if (file->count == 0) {
 		printf("  nothing is kept in extended attributes\n");
-	}
-	if (file->tdb != NULL) {
-		printf("  this share keeps extended attributes in %s, which "
-		       "is not shown here\n",
-		       file->tdb);
 	}
 }
 
@@ -313,8 +329,16 @@ int main(int argc, const char *argv[])
 {
 	int json = 0;
 	int help = 0;
+	int remove_unused = 0;
 	const struct poptOption options[] = {
 		{"json", '\0', POPT_ARG_NONE, &json, 0, NULL, NULL},
+		{"remove-unused",
+		 '\0',
+		 POPT_ARG_NONE,
+		 &remove_unused,
+		 0,
+		 NULL,
+		 NULL},
 		{"help", 'h', POPT_ARG_NONE, &help, 0, NULL, NULL},
 		POPT_TABLEEND,
 	};
@@ -338,6 +362,14 @@ int main(int argc, const char *argv[])
 	} else if (arguments == NULL) {
 		fputs(usage, stderr);
 		status = NOT_DONE;
+	} else if (strcmp(arguments[0], "check") == 0) {
+		if (arguments[1] == NULL || arguments[2] != NULL) {
+			status = wrong_usage("check needs the path of one "
+					     "share",
+					     "");
+		} else {
+			status = xattr_check(arguments[1], remove_unused != 0);
+		}
 	} else if (strcmp(arguments[0], "dump") != 0) {
 		status = wrong_usage("unknown command ", arguments[0]);
 	} else if (arguments[1] == NULL) {

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 #include "ntvfs_posix/private.h"
 #include "ntvfs_posix/stream_files.h"
+#include "ntvfs_posix/xattr_tdb.h"
 #include "tools/xattr_file.h"
 
 #define STREAM_TYPE ":$DATA"
@@ -388,10 +390,164 @@ static int compare_values(const void *a, const void *b)
 	const struct xattr_value *one = a;
 	const struct xattr_value *other = b;
 
+	if (one->store != other->store) {
+		if (one->store == NULL || other->store == NULL) {
+			return one->store == NULL ? -1 : 1;
+		}
+		return strcmp(one->store, other->store);
+	}
 	if (one->kind != other->kind) {
 		return one->kind < other->kind ? -1 : 1;
 	}
 	return strcmp(one->xattr_name, other->xattr_name);
+}
+
+/* Where values are read from: the file, or its record in a tdb. */
+struct source {
+	const char *path;	/* of the file */
+	const char *store;	/* the tdb's path; NULL: the file itself */
+	struct ntvfs_xattr_tdb *tdb;
+	struct ntvfs_xattr_tdb_key key;
+};
+
+static int read_stored(TALLOC_CTX *mem_ctx,
+		       const struct source *source,
+		       const char *name,
+		       DATA_BLOB *blob)
+{
+	size_t length = NTVFS_XATTR_VALUE_MAX;
+	int ret;
+
+	if (source->tdb == NULL) {
+		return read_value(mem_ctx, source->path, name, blob);
+	}
+	blob->data = talloc_array(mem_ctx, uint8_t, length);
+	if (blob->data == NULL) {
+		return ENOMEM;
+	}
+	ret = ntvfs_xattr_tdb_get(source->tdb,
+				  &source->key,
+				  name,
+				  blob->data,
+				  length,
+				  &blob->length);
+	if (ret != 0) {
+		TALLOC_FREE(blob->data);
+	}
+	return ret;
+}
+
+/* Add the values of these names to the file's. */
+static int values_add(struct xattr_file *file,
+		      const struct source *source,
+		      const char *names,
+		      size_t length,
+		      const char **what)
+{
+	struct xattr_value *grown = NULL;
+	const char *name = NULL;
+	size_t more = 0;
+	int ret;
+
+	for (name = names; name < names + length; name += strlen(name) + 1) {
+		more++;
+	}
+	grown = talloc_realloc(file,
+			       file->values,
+			       struct xattr_value,
+			       file->count + more + 1);
+	if (grown == NULL) {
+		return ENOMEM;
+	}
+	file->values = grown;
+	for (name = names; name < names + length; name += strlen(name) + 1) {
+		struct xattr_value *value = &file->values[file->count];
+
+		*value = (struct xattr_value){
+			.xattr_name = name,
+			.store = source->store,
+		};
+		if (!kind_of(name, &value->kind)) {
+			continue;
+		}
+		ret = read_stored(file, source, name, &value->blob);
+		if (ret == ENODATA) {
+			/* Removed since it was listed. */
+			continue;
+		}
+		if (ret != 0) {
+			*what = talloc_asprintf(file, "cannot read %s", name);
+			return ret;
+		}
+		decode(file, value);
+		if (NT_STATUS_EQUAL(value->status, NT_STATUS_NO_MEMORY)) {
+			return ENOMEM;
+		}
+		file->count++;
+	}
+	return 0;
+}
+
+/* Does the tdb, .ntvfs/NAME at the top of a share, lie where the file does? */
+static bool is_home(TALLOC_CTX *mem_ctx,
+		    const struct xattr_file *file,
+		    const char *tdb_path)
+{
+	char *top = talloc_asprintf(mem_ctx, "%s", tdb_path);
+	char *slash = NULL;
+	struct stat st;
+	int i;
+
+	for (i = 0; i < 2 && top != NULL; i++) {
+		slash = strrchr(top, '/');
+		if (slash != NULL) {
+			*slash = '\0';
+		}
+	}
+	return top != NULL && stat(top[0] != '\0' ? top : "/", &st) == 0 &&
+	       st.st_dev == file->st.st_dev;
+}
+
+/* What a tdb of the share has of the file, if there is such a tdb. */
+static int tdb_add(struct xattr_file *file,
+		   const char *name,
+		   const char **what)
+{
+	struct source source = {.path = file->path};
+	char *names = NULL;
+	size_t length = 0;
+	int fd = -1;
+	int ret;
+
+	source.store = find_private(file, file->path, name);
+	if (source.store == NULL) {
+		return 0;
+	}
+	*what = talloc_asprintf(file, "cannot use %s", source.store);
+	ret = ntvfs_xattr_tdb_open_existing(file, source.store, &source.tdb);
+	if (ret != 0) {
+		return ret;
+	}
+	fd = open(file->path, O_PATH | O_CLOEXEC);
+	if (fd == -1) {
+		return errno;
+	}
+	source.key = (struct ntvfs_xattr_tdb_key){
+		.volume = is_home(file, file, source.store) ? 0
+							    : file->st.st_dev,
+		.file_id = file->st.st_ino,
+		.birth = ntvfs_posix_io_libc.get_birth(NULL, &fd),
+	};
+	close(fd);
+	ret = ntvfs_xattr_tdb_list(source.tdb,
+				   &source.key,
+				   file,
+				   &names,
+				   &length);
+	if (ret == 0) {
+		ret = values_add(file, &source, names, length, what);
+	}
+	return ret;
 }
 
 int xattr_file_read(TALLOC_CTX *mem_ctx,
@@ -399,9 +555,9 @@ int xattr_file_read(TALLOC_CTX *mem_ctx,
 		    struct xattr_file **out,
 		    const char **what)
 {
+	const struct source in_file = {.path = path};
 	struct xattr_file *file = NULL;
 	char *names = NULL;
-	const char *name = NULL;
 	size_t length = 0;
 	size_t i;
 	int ret;
@@ -425,37 +581,15 @@ int xattr_file_read(TALLOC_CTX *mem_ctx,
 		*what = "cannot list its extended attributes";
 		return ret;
 	}
-	for (name = names; name < names + length; name += strlen(name) + 1) {
-		file->count++;
+	ret = values_add(file, &in_file, names, length, what);
+	if (ret == 0) {
+		ret = tdb_add(file, "xattr.tdb", what);
 	}
-	file->values = talloc_zero_array(file,
-					 struct xattr_value,
-					 file->count + 1);
-	if (file->values == NULL) {
-		return ENOMEM;
+	if (ret == 0) {
+		ret = tdb_add(file, "overflow.tdb", what);
 	}
-	file->count = 0;
-	for (name = names; name < names + length; name += strlen(name) + 1) {
-		struct xattr_value *value = &file->values[file->count];
-
-		if (!kind_of(name, &value->kind)) {
-			continue;
-		}
-		value->xattr_name = name;
-		ret = read_value(file, path, name, &value->blob);
-		if (ret == ENODATA) {
-			/* Removed since it was listed. */
-			continue;
-		}
-		if (ret != 0) {
-			*what = talloc_asprintf(file, "cannot read %s", name);
-			return ret;
-		}
-		decode(file, value);
-		if (NT_STATUS_EQUAL(value->status, NT_STATUS_NO_MEMORY)) {
-			return ENOMEM;
-		}
-		file->count++;
+	if (ret != 0) {
+		return ret;
 	}
 	for (i = 0; i < file->count; i++) {
 		struct xattr_value *value = &file->values[i];
@@ -473,7 +607,6 @@ int xattr_file_read(TALLOC_CTX *mem_ctx,
 	      file->count,
 	      sizeof(file->values[0]),
 	      compare_values);
-	file->tdb = find_private(file, path, "xattr.tdb");
 	*what = NULL;
 	*out = file;
 	return 0;

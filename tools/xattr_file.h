@@ -1,5 +1,6 @@
 /*
- * All that is kept about one file, read from its extended attributes.
+ * All that is kept about one file, read from its extended attributes and from
+ * the tdbs in which a share keeps what the file cannot have.
  *
  * Copyright (C) 2026 the ntvfs developers
  * SPDX-License-Identifier: GPL-3.0-or-later
@@ -26,6 +27,7 @@ enum xattr_kind {
 
 struct xattr_value {
 	const char *xattr_name;
+	const char *store;		/* the tdb that has it; NULL: the file */
 	enum xattr_kind kind;
 	DATA_BLOB blob;
 
@@ -53,8 +55,11 @@ struct xattr_file {
 	NTTIME access_time;
 	size_t count;
 	size_t bad_count;
-	struct xattr_value *values;	/* in the order of enum xattr_kind */
-	const char *tdb;		/* where a share keeps xattrs instead */
+	/*
+	 * Those of the file, then those in the tdbs of the share that it lies
+	 * in, each of them in the order of enum xattr_kind.
+	 */
+	struct xattr_value *values;
 };
 
 /**

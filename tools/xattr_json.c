@@ -224,6 +224,9 @@ static void print_value(FILE *out, const struct xattr_value *value)
 	fputs("{\"xattr\": ", out);
 	print_string(out, value->xattr_name);
 	print_text(out, "kind", kinds[value->kind]);
+	if (value->store != NULL) {
+		print_text(out, "store", value->store);
+	}
 	print_number(out, "bytes", value->blob.length);
 	if (value->name != NULL) {
 		print_text(out, "name", value->name);
@@ -277,9 +280,6 @@ void xattr_file_print_json(const struct xattr_file *file, FILE *out)
 	print_time(out, "write_time", file->write_time);
 	print_time(out, "access_time", file->access_time);
 	print_number(out, "bad_count", file->bad_count);
-	if (file->tdb != NULL) {
-		print_text(out, "xattr_tdb", file->tdb);
-	}
 	print_key(out, "xattrs");
 	fputc('[', out);
 	for (i = 0; i < file->count; i++) {

@@ -5,10 +5,13 @@
 # Copyright (C) 2026 the ntvfs developers
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import json
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
+import backends
 import smb2_client as smb
 import smb_test
 import stored
@@ -22,6 +25,7 @@ VOLUMES = {
                    '-O', '^has_journal'], 16),
 }
 MISSING = {}
+TDB_SHARE = 'over_tdb'
 
 MANY = 60
 
@@ -36,6 +40,10 @@ def shares(env):
         MISSING[name] = env.mount_image(name, mkfs, megabytes)
         if MISSING[name] is None:
             made.append(env.share(name))
+    if env.backend == 'posix':
+        options = backends.share_options(env.backend)
+        options['ntvfs:xattr store'] = 'tdb'
+        made.append(env.share(TDB_SHARE, options))
     return made
 
 
@@ -262,6 +270,70 @@ class Xfs(Everywhere, Volume):
 
 class Btrfs(Everywhere, Volume):
     SHARE = 'over_btrfs'
+
+
+class Tool(Volume):
+    """ntvfs-xattr, as an administrator uses it."""
+
+    SHARE = 'over_ext4'
+    PROGRAM = os.path.join(backends.TOP, 'bin', 'ntvfs-xattr')
+
+    def run_tool(self, *arguments, status=0):
+        done = subprocess.run([self.PROGRAM, *arguments], text=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, status, done.stdout)
+        return done.stdout
+
+    def dump(self, *names):
+        shown, = json.loads(self.run_tool('dump', '--json',
+                                          self.local(*names)))
+        self.assertEqual(shown['bad_count'], 0)
+        return shown['xattrs']
+
+    def test_dump_of_many_streams(self):
+        path = self.put('f')
+        self.many(path)
+        shown = self.dump('f')
+        streams = {value['name'].split(':')[0]: value['size']
+                   for value in shown
+                   if value['kind'] in ('stream', 'stream_file')}
+        self.assertEqual(streams, {'s%d' % i: len(content(i))
+                                   for i in range(MANY)})
+        elsewhere = [value for value in shown if 'store' in value]
+        self.assertGreater(len(elsewhere), 10)
+        tdb = os.path.join(self.env.local(self.SHARE), '.ntvfs',
+                           'overflow.tdb')
+        self.assertEqual({value['store'] for value in elsewhere}, {tdb})
+        self.assertIn('in ' + tdb, self.run_tool('dump', self.local('f')))
+
+    def test_dump_on_a_share_with_a_tdb(self):
+        tree = self.connect(TDB_SHARE)
+        tree.put('f', b'main', attributes=smb.HIDDEN)
+        tree.put('f:s', b'stream')
+        path = self.env.local(TDB_SHARE, 'f')
+        shown, = json.loads(self.run_tool('dump', '--json', path))
+        kinds = {value['kind'] for value in shown['xattrs']
+                 if value.get('store', '').endswith('/.ntvfs/xattr.tdb')}
+        self.assertLessEqual({'dosattrib', 'stream'}, kinds)
+        tree.remove('f')
+
+    def test_check(self):
+        top = self.env.local(self.SHARE)
+        # what the tests before this one have removed locally
+        self.run_tool('check', '--remove-unused', top)
+        kept = self.put('kept')
+        self.many(kept)
+        self.many(self.put('gone'), 50)
+        self.assertIn(' 0 found', self.run_tool('check', top))
+        os.unlink(self.local('gone'))
+        # its record is of no use, its files are too young to be judged
+        shown = self.run_tool('check', top, status=1)
+        self.assertIn('which is gone', shown)
+        shown = self.run_tool('check', '--remove-unused', top)
+        self.assertIn('which is gone; removed', shown)
+        self.assertIn(' 0 found', self.run_tool('check', top))
+        self.assert_many(kept)
 
 
 class Full(Volume):

@@ -226,11 +226,15 @@ class ToolTest(unittest.TestCase):
         self.dump(self.path, good, status=1)
         self.dump(good, self.path, status=1)
 
-    def test_share_with_a_tdb(self):
+    def test_share_with_a_damaged_tdb(self):
+        """One that is not shows in torture/test_smb_overflow.py."""
         os.mkdir(os.path.join(self.folder, '.ntvfs'))
-        tdb = self.make('.ntvfs/xattr.tdb')
-        self.assertIn(tdb, self.dump())
-        self.assertEqual(self.json()[0]['xattr_tdb'], tdb)
+        for name in ('xattr.tdb', 'overflow.tdb'):
+            tdb = self.make('.ntvfs/' + name, b'no tdb')
+            done = self.run_tool('dump', self.path, status=2)
+            self.assertIn(tdb.encode(), done.stderr)
+            os.unlink(tdb)
+        self.dump()
 
     def test_names_that_terminals_and_json_mind(self):
         name = os.fsencode(self.folder) + b'/\x1b[31m"\\\xff\n\xc3\xa4'
