@@ -327,7 +327,9 @@ def run(modules, arguments):
             env.smbd = private_smbd.PrivateSmbd(
                 os.path.join(folder, 'smbd'), shares,
                 users=[private_smbd.User('nt'), private_smbd.User('other')],
-                log_level=arguments.log_level)
+                log_level=arguments.log_level,
+                preload=arguments.preload.split(',')
+                if arguments.preload else ())
             env.smbd.start()
             suite.run(result)
             panics = env.smbd.panics()
@@ -365,6 +367,9 @@ def arguments_of(description):
     parser.add_argument('--log-level', default='1 vfs:3', metavar='LEVEL',
                         help="smbd's log level; default: %(default)s, with "
                         'what the module says it forces')
+    parser.add_argument('--preload', metavar='LIBRARY,...', default='',
+                        help='libraries to preload into smbd; '
+                        'libasan.so for a build with --sanitize')
     parser.add_argument('tests', nargs='*', metavar='TEST',
                         help='only tests with this in their name')
     return parser.parse_args()
