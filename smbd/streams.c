@@ -277,21 +277,13 @@ static bool goes_with_file(struct vfs_handle_struct *handle,
 	struct connection_struct *conn = handle->conn;
 	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct file_id id = vfs_file_id_from_sbuf(conn, base_st);
-	struct files_struct *fsp = NULL;
 
 	if (share->create != NULL || !S_ISREG(base_st->st_ex_mode) ||
 	    ntvfs_stream_own_handles(handle, object, name) != 0)
 	{
 		return false;
 	}
-	for (fsp = file_find_di_first(conn->sconn, id, true); fsp != NULL;
-	     fsp = file_find_di_next(fsp, true))
-	{
-		if (fsp->op != NULL) {
-			return true;
-		}
-	}
-	return false;
+	return file_find_di_first(conn->sconn, id, true) != NULL;
 }
 
 /*
@@ -358,14 +350,14 @@ int ntvfs_stat(struct vfs_handle_struct *handle,
 		return -1;
 	}
 	if (share == NULL || !is_named_stream(smb_fname)) {
-		return SMB_VFS_NEXT_STAT(handle, smb_fname);
+		return ntvfs_next_stat(handle, smb_fname);
 	}
 	if (ntvfs_stream_name_of(smb_fname, &name) != 0) {
 		return -1;
 	}
 	base = ntvfs_stream_base_of(handle, smb_fname, &to_free);
 	if (base == NULL ||
-	    SMB_VFS_NEXT_FSTAT(handle, base, &smb_fname->st) != 0)
+	    ntvfs_next_fstat(handle, base, &smb_fname->st) != 0)
 	{
 		goto done;
 	}
@@ -395,7 +387,7 @@ int ntvfs_lstat(struct vfs_handle_struct *handle,
 		/* no client sees a symlink, so none has a stream */
 		return ntvfs_stat(handle, smb_fname);
 	}
-	return SMB_VFS_NEXT_LSTAT(handle, smb_fname);
+	return ntvfs_next_lstat(handle, smb_fname);
 }
 
 int ntvfs_fstat(struct vfs_handle_struct *handle,
@@ -411,7 +403,7 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 	if (share == NULL || !fsp_is_alternate_stream(fsp) ||
 	    ntvfs_stream_handle_of(handle, fsp) == NULL)
 	{
-		ret = SMB_VFS_NEXT_FSTAT(handle, fsp, sbuf);
+		ret = ntvfs_next_fstat(handle, fsp, sbuf);
 		if (ret == 0 && share != NULL) {
 			ntvfs_fresh_stat(share, fsp, sbuf);
 		}
@@ -427,7 +419,7 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 	} else if (ntvfs_stream_name_of(fsp->fsp_name, &name) != 0) {
 		return -1;
 	}
-	if (SMB_VFS_NEXT_FSTAT(handle, fsp->base_fsp, sbuf) != 0) {
+	if (ntvfs_next_fstat(handle, fsp->base_fsp, sbuf) != 0) {
 		goto done;
 	}
 	if (!ntvfs_stream_is_small(handle, fsp)) {

@@ -30,6 +30,8 @@ static struct vfs_fn_pointers vfs_ntvfs_fns = {
 	.stat_fn = ntvfs_stat,
 	.lstat_fn = ntvfs_lstat,
 	.fstat_fn = ntvfs_fstat,
+	.fstatat_fn = ntvfs_fstatat,
+	.fs_file_id_fn = ntvfs_fs_file_id,
 	.fstreaminfo_fn = ntvfs_fstreaminfo,
 
 	.fget_dos_attributes_fn = ntvfs_fget_dos_attributes,

@@ -354,6 +354,22 @@ NTSTATUS ntvfs_get_real_filename_at(struct vfs_handle_struct *handle,
 				    TALLOC_CTX *mem_ctx,
 				    char **found_name);
 
+/* stat.c: the calls of the module below, or as they would be */
+int ntvfs_next_stat(struct vfs_handle_struct *handle,
+		    struct smb_filename *smb_fname);
+int ntvfs_next_lstat(struct vfs_handle_struct *handle,
+		     struct smb_filename *smb_fname);
+int ntvfs_next_fstat(struct vfs_handle_struct *handle,
+		     struct files_struct *fsp,
+		     SMB_STRUCT_STAT *sbuf);
+int ntvfs_fstatat(struct vfs_handle_struct *handle,
+		  const struct files_struct *dirfsp,
+		  const struct smb_filename *smb_fname,
+		  SMB_STRUCT_STAT *sbuf,
+		  int flags);
+uint64_t ntvfs_fs_file_id(struct vfs_handle_struct *handle,
+			  const SMB_STRUCT_STAT *sbuf);
+
 /* rename.c */
 
 /* False with errno set: what MS-FSA asks of a rename is not there. */
