@@ -1,11 +1,12 @@
 /*
- * A process is killed at a kill point; another one must go on.
+ * A process is killed; another one must go on.
  *
  * Copyright (C) 2026 the ntvfs developers
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The victim works in a directory of its own, the survivor in another, both in
- * a third. The victim kills itself at the n-th pass of a kill point. Then the
+ * a third. The victim is killed in one of three ways: at the n-th pass of a
+ * kill point; after n machine instructions of a call; at any moment. Then the
  * survivor must finish calls within a moment; its tree is what its model says;
  * the victim's tree is as before or after the call it died in; the checker
  * finds nothing. In a third of the cases the survivor is killed as well, so
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +30,17 @@
 #define PACKED_MOST (3 * 1024 * 1024)
 #define PATIENCE 100		/* milliseconds until the survivor goes on */
 #define SLOW_MACHINE 5000	/* then something is really wrong */
+
+enum how {
+	AT_POINT,
+	AFTER_INSTRUCTIONS,
+	AT_ANY_MOMENT,
+	HOWS
+};
+
+static const char *const how_names[HOWS] = {
+	"at a kill point", "after so many instructions", "at any moment",
+};
 
 /* What an actor tells, so that it outlives it. */
 struct actor {
@@ -51,6 +64,7 @@ struct kill_shared {
 	char point[POINTS_MOST][96];
 	uint64_t passes[POINTS_MOST];
 	uint64_t kills[POINTS_MOST];
+	uint64_t how[HOWS];
 	uint64_t worst;		/* milliseconds */
 	uint64_t slow;		/* cases over PATIENCE */
 	struct actor victim;
@@ -61,8 +75,11 @@ struct case_of {
 	struct torture *torture;
 	uint64_t seed;
 	char image[96];
+	enum how how;
 	uint32_t point;
-	uint64_t pass;
+	uint64_t pass;		/* of the point; the call to be stepped */
+	uint64_t instructions;
+	uint64_t microseconds;
 	bool victim_first;	/* attaches first */
 	bool kill_both;
 };
@@ -91,6 +108,7 @@ static void count_points(const char *name)
 
 static const char *deadly_point;
 static uint64_t deadly_pass;
+static uint64_t stop_at;	/* stop before this call; 0: never */
 
 static void die_at_point(const char *name)
 {
@@ -101,6 +119,13 @@ static void die_at_point(const char *name)
 	if (deadly_pass == 0) {
 		kill(getpid(), SIGKILL);
 	}
+}
+
+static void short_sleep(void)
+{
+	struct timespec pause = {.tv_nsec = 200000};
+
+	nanosleep(&pause, NULL);
 }
 
 /* ---- actors ---- */
@@ -244,6 +269,10 @@ static bool actor_step(struct actor *actor, struct workload *workload)
 	}
 	pack(workload->model, actor->tree[1 - state]);
 	atomic_store(&actor->state, state | IN_CALL);
+	if (stop_at != 0 && workload->steps >= stop_at) {
+		/* From here on our parent counts instructions. */
+		raise(SIGSTOP);
+	}
 	workload_run_engine(workload);
 	if (workload->engine_status != NV_OK) {
 		snprintf(actor->problem, sizeof(actor->problem), "step %llu: "
@@ -362,10 +391,14 @@ static pid_t start(const struct case_of *this, struct actor *actor, char who,
 	}
 	alarm(60);
 	nv_kill_point_hook = NULL;
-	if (doomed) {
+	if (doomed && this->how == AT_POINT) {
 		deadly_point = shared->point[this->point];
 		deadly_pass = this->pass;
 		nv_kill_point_hook = die_at_point;
+	}
+	if (doomed && this->how == AFTER_INSTRUCTIONS) {
+		stop_at = this->pass;
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	}
 	if (!act(this, actor, who, doomed ? this->torture->steps * 8 :
 		 UINT64_MAX)) {
@@ -373,13 +406,6 @@ static pid_t start(const struct case_of *this, struct actor *actor, char who,
 		_exit(1);
 	}
 	_exit(0);
-}
-
-static void short_sleep(void)
-{
-	struct timespec pause = {.tv_nsec = 200000};
-
-	nanosleep(&pause, NULL);
 }
 
 static bool wait_ready(struct actor *actor, pid_t child, int *status)
@@ -482,6 +508,42 @@ static uint64_t time_to_go_on(pid_t survivor, int *status)
 	return now - begun;
 }
 
+/* The victim has stopped itself before a call: make some steps, kill it. */
+static void step_and_kill(const struct case_of *this, pid_t victim)
+{
+	int status = 0;
+	uint64_t i;
+
+	if (waitpid(victim, &status, 0) != victim || !WIFSTOPPED(status)) {
+		return;
+	}
+	for (i = 0; i < this->instructions; i++) {
+		if (ptrace(PTRACE_SINGLESTEP, victim, NULL, NULL) != 0 ||
+		    waitpid(victim, &status, 0) != victim ||
+		    !WIFSTOPPED(status)) {
+			return;
+		}
+	}
+	kill(victim, SIGKILL);
+}
+
+static void wait_and_kill(const struct case_of *this, pid_t victim)
+{
+	struct timespec pause = {
+		.tv_nsec = (long)this->microseconds * 1000,
+	};
+
+	while (atomic_load(&shared->victim.ready) == 0 &&
+	       kill(victim, 0) == 0 && pause.tv_nsec > 0) {
+		short_sleep();
+		pause.tv_nsec -= 200000;
+	}
+	if (pause.tv_nsec > 0) {
+		nanosleep(&pause, NULL);
+	}
+	kill(victim, SIGKILL);
+}
+
 static bool run_survivor(struct case_of *this, pid_t survivor, pid_t *victim,
 			 bool *killed, char *problem)
 {
@@ -491,6 +553,11 @@ static bool run_survivor(struct case_of *this, pid_t survivor, pid_t *victim,
 
 	if (*victim == 0) {
 		*victim = start(this, &shared->victim, 'V', true);
+	}
+	if (this->how == AFTER_INSTRUCTIONS) {
+		step_and_kill(this, *victim);
+	} else if (this->how == AT_ANY_MOMENT) {
+		wait_and_kill(this, *victim);
 	}
 	if (waitpid(*victim, &status, 0) != *victim) {
 		snprintf(problem, TREE_PROBLEM_SIZE, "waitpid");
@@ -604,6 +671,18 @@ static void choose_case(struct case_of *this)
 	this->pass = 1 + seed_below(&choice, most);
 	this->victim_first = seed_chance(&choice, 25);
 	this->kill_both = seed_chance(&choice, 33);
+	this->how = AT_POINT;
+	if (seed_chance(&choice, 25)) {
+		this->how = AT_ANY_MOMENT;
+		this->microseconds = seed_below(&choice, 20000);
+	} else if (seed_chance(&choice, 25)) {
+		this->how = AFTER_INSTRUCTIONS;
+		this->pass = 1 + seed_below(&choice, this->torture->steps);
+		/* Short calls take some thousand, a commit many more. */
+		this->instructions = seed_chance(&choice, 80) ?
+			seed_below(&choice, 6000) :
+			seed_below(&choice, 60000);
+	}
 }
 
 static void tell_points(void)
@@ -648,17 +727,22 @@ void torture_kill(struct torture *torture)
 			torture_pass(torture);
 		} else {
 			torture_fail(torture, this.seed, TORTURE_ALL_CASES,
-				     "", "killed at pass %llu of \"%s\" in "
-				     "%.120s%s: %s",
+				     "", "killed %s (pass %llu of \"%s\"; %llu "
+				     "instructions) in %.120s%s: %s",
+				     how_names[this.how],
 				     (unsigned long long)this.pass,
 				     shared->point[this.point],
+				     (unsigned long long)this.instructions,
 				     shared->victim.call,
 				     this.kill_both ?
 				     ", the other one, too" : "", problem);
 		}
 		if (killed) {
 			kills++;
-			shared->kills[this.point]++;
+			shared->how[this.how]++;
+			if (this.how == AT_POINT) {
+				shared->kills[this.point]++;
+			}
 		}
 		torture_progress(torture, "%llu of %llu cases, %llu kills, "
 				 "worst wait %llu ms",
@@ -668,6 +752,10 @@ void torture_kill(struct torture *torture)
 				 (unsigned long long)shared->worst);
 	}
 	tell_points();
+	for (i = 0; i < HOWS; i++) {
+		printf("  killed %s: %llu\n", how_names[i],
+		       (unsigned long long)shared->how[i]);
+	}
 	printf("kills: %llu; the survivor went on within %llu ms at worst, "
 	       "%llu times later than %u ms\n", (unsigned long long)kills,
 	       (unsigned long long)shared->worst,
