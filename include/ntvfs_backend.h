@@ -89,6 +89,8 @@ struct ntvfs_stream_data {
 #define NTVFS_STREAM_CREATE    0x01u	/* make it if it is not there */
 #define NTVFS_STREAM_EXCLUSIVE 0x02u	/* with CREATE: EEXIST if it is */
 #define NTVFS_STREAM_TRUNCATE  0x04u	/* empty it */
+#define NTVFS_STREAM_LOOK      0x08u	/* alone: one whose data are lost is
+					   empty, as in a listing */
 
 struct ntvfs_backend_ops {
 	const char *name;

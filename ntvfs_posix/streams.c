@@ -108,6 +108,10 @@ static int stream_open(struct ntvfs_posix *posix,
 	if (place.has_pointer) {
 		error = ntvfs_stream_open_file(
 			posix, object, &place, lost, &fd);
+		if (*lost && (flags & NTVFS_STREAM_LOOK)) {
+			error = 0;
+			goto done;
+		}
 		if (error != 0) {
 			goto done;
 		}

@@ -212,6 +212,10 @@ int ntvfs_stream_openat(struct vfs_handle_struct *handle,
 		errno = EACCES;
 		goto done;
 	}
+	if (flags == 0 && fsp->fsp_flags.is_pathref) {
+		/* to be deleted it need not have data */
+		flags = NTVFS_STREAM_LOOK;
+	}
 	if (ntvfs_stream_open_data(handle, fsp->base_fsp, name, flags, &data)
 	    != 0)
 	{
@@ -361,7 +365,12 @@ int ntvfs_stat(struct vfs_handle_struct *handle,
 	{
 		goto done;
 	}
-	if (ntvfs_stream_open_data(handle, base, name, 0, &data) != 0) {
+	if (ntvfs_stream_open_data(handle,
+				   base,
+				   name,
+				   NTVFS_STREAM_LOOK,
+				   &data) != 0)
+	{
 		goto done;
 	}
 	if (data.fd != -1) {
@@ -432,7 +441,7 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 		if (ntvfs_stream_open_data(handle,
 					   fsp->base_fsp,
 					   name,
-					   0,
+					   NTVFS_STREAM_LOOK,
 					   &data) != 0)
 		{
 			goto done;
@@ -449,6 +458,31 @@ done:
 	}
 	TALLOC_FREE(name);
 	return ret;
+}
+
+/*
+ * Can a client name the stream? A local program may have given an xattr a
+ * name that is none of a stream. smbd would fail to open it when it deletes
+ * the file, or even panic if it is no text.
+ */
+static bool can_be_named(const char *name)
+{
+	char *utf16 = NULL;
+	size_t size = 0;
+	bool ok;
+
+	if (strpbrk(name, "/\\") != NULL) {
+		return false;
+	}
+	ok = convert_string_talloc(talloc_tos(),
+				   CH_UNIX,
+				   CH_UTF16LE,
+				   name,
+				   strlen(name) + 1,
+				   &utf16,
+				   &size);
+	TALLOC_FREE(utf16);
+	return ok;
 }
 
 NTSTATUS ntvfs_fstreaminfo(struct vfs_handle_struct *handle,
@@ -495,6 +529,9 @@ NTSTATUS ntvfs_fstreaminfo(struct vfs_handle_struct *handle,
 	for (i = 0; i < count; i++) {
 		struct stream_struct *stream = &grown[*num_streams];
 
+		if (!can_be_named(entries[i].name)) {
+			continue;
+		}
 		stream->name = ntvfs_stream_name_full(grown, entries[i].name);
 		if (stream->name == NULL) {
 			TALLOC_FREE(entries);

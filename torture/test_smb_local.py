@@ -217,6 +217,32 @@ class Local(smb_test.SmbTest):
         self.assert_time(basic.write, filetime(2002), 'write time')
         self.assertEqual(self.tree.get(self.path('g:s')), b'stream')
 
+    def test_xattrs_that_are_no_streams(self):
+        self.backend_is('posix')
+        lost = b'NTSF\1\0\0\0' + b'\xab' * 16
+        for number, (name, value) in enumerate((
+                (b'user.DosStream.q\xff:$DATA', b'x\0'),
+                (b'user.DosStream.a/b:$DATA', b'x\0'),
+                (b'user.DosStream.a\\b:$DATA', b'x\0'),
+                (b'user.ntvfs.str.q\xff:$DATA', lost),
+                (b'user.ntvfs.str.lost:$DATA', lost),
+                (b'user.ntvfs.str.nonsense:$DATA', b'x'))):
+            for way in 'delete', 'overwrite':
+                file = '%s%d' % (way, number)
+                local = self.put_local(file, b'data')
+                os.setxattr(local, name, value)
+                path = self.path(file)
+                self.assertEqual(self.tree.get(path), b'data')
+                with self.tree.open(path) as h:
+                    self.assertIn(len(h.streams()), (1, 2))
+                if way == 'delete':
+                    self.tree.remove(path)
+                else:
+                    self.tree.put(path, b'new')
+                    self.assertEqual(self.tree.get(path), b'new')
+                    self.tree.remove(path)
+        self.assertEqual(self.tree.names(self.dir), [])
+
     def test_many_entries(self):
         for i in range(3000):
             self.put_local('entry%05d' % i)
