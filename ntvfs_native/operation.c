@@ -162,7 +162,7 @@ static void drop_claims(struct nv_operation *operation, bool cancelled)
 	}
 }
 
-static void raise(_Atomic uint64_t *most, uint64_t value)
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
 {
 	uint64_t present = atomic_load_explicit(most, memory_order_relaxed);
 
@@ -178,9 +178,9 @@ void nv_operation_end(struct nv_operation *operation)
 	struct nv_segment *segment = operation->volume->segment;
 	struct nv_slot *slot = operation->slot;
 
-	raise(&segment->undo_bytes_most, atomic_load_explicit(
+	raise_to(&segment->undo_bytes_most, atomic_load_explicit(
 		      &slot->undo_top, memory_order_relaxed));
-	raise(&segment->undo_records_most, slot->undo_records);
+	raise_to(&segment->undo_records_most, slot->undo_records);
 	NV_KILL_POINT("operation: complete, not ended");
 	/* This store is the moment at which it has happened. */
 	atomic_store_explicit(&slot->undo_top, 0, memory_order_release);

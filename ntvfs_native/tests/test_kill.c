@@ -128,6 +128,7 @@ static void write_file(struct nv_volume *volume, const struct fixture *fixture,
 static void script(struct nv_volume *volume, const struct fixture *fixture,
 		   uint32_t value)
 {
+	static const uint8_t bytes[500] = {'k'};
 	nv_file_id id;
 	uint32_t i;
 
@@ -138,7 +139,8 @@ static void script(struct nv_volume *volume, const struct fixture *fixture,
 	set_all_three(volume, fixture, value + 1);
 	for (i = 0; i < 3; i++) {
 		id = test_object(volume, NV_FILE);
-		assert_ok(nv_write(volume, id, 0, fixture, 500, 0));
+		assert_ok(nv_write(volume, id, 0, bytes, sizeof(bytes),
+				   0));
 		assert_ok(nv_hold(volume, id));
 		assert_ok(test_unname(volume, id));
 		assert_ok(nv_release(volume, id));
