@@ -147,6 +147,30 @@ static void change_end(struct directory_change *change,
 }
 
 /*
+ * Another share may lie within this one. Its private folder is nobody else's
+ * either: see P1 in ntvfs_posix/private_folder.h.
+ */
+static bool is_private_of_another(struct vfs_handle_struct *handle,
+				  const struct files_struct *dirfsp)
+{
+	struct smb_filename folder = {
+		.base_name = discard_const_p(char, NTVFS_POSIX_PRIVATE_FOLDER),
+	};
+	SMB_STRUCT_STAT st = {.st_ex_nlink = 0};
+
+	if (SMB_VFS_NEXT_FSTATAT(handle,
+				 dirfsp,
+				 &folder,
+				 &st,
+				 AT_SYMLINK_NOFOLLOW) != 0)
+	{
+		return false;
+	}
+	return S_ISDIR(st.st_ex_mode) && st.st_ex_uid == 0 &&
+	       (st.st_ex_mode & 0777) == 0700;
+}
+
+/*
  * The private folder exists for no client: nor for one that spells it in
  * another case, which another folder may have.
  */
@@ -171,7 +195,10 @@ static bool is_private_name(struct vfs_handle_struct *handle,
 	{
 		return false;
 	}
-	return stamp.dev == share->root_dev && stamp.ino == share->root_ino;
+	if (stamp.dev == share->root_dev && stamp.ino == share->root_ino) {
+		return true;
+	}
+	return is_private_of_another(handle, dirfsp);
 }
 
 int ntvfs_openat(struct vfs_handle_struct *handle,

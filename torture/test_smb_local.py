@@ -43,6 +43,9 @@ def shares(env):
     wanted = [env.share('contrary', dict(base, **CONTRARY))]
     for name, options in NONSENSE.items():
         wanted.append(env.share(name, dict(base, **options)))
+    outer = env.share('outer', mode=0o777)
+    wanted += [outer, env.share('inner', path=outer.path + '/in',
+                                mode=0o777)]
     return wanted
 
 
@@ -318,6 +321,32 @@ class Settings(smb_test.SmbTest):
 
     def test_nonsense_for_the_stream_xattr_size_is_refused(self):
         self.nonsense('nonsense-size')
+
+
+class Within(smb_test.SmbTest):
+    """A share that lies within another one."""
+
+    SHARE = 'outer'
+
+    def test_private_folder_of_the_inner_share(self):
+        self.backend_is('posix')
+        inner = self.connect('inner')
+        inner.put('f', b'data')
+        inner.put('f:large', b'x' * 5000)
+        self.tree.mkdir(self.path('.ntvfs'))
+        self.assertEqual(self.tree.names(self.dir), ['.ntvfs'])
+        self.assertEqual(sorted(self.tree.names('in')), ['f'])
+        for name in '.ntvfs', '.NTVFS':
+            name = 'in\\' + name
+            self.assertFalse(self.tree.exists(name))
+            for options in 0, smb.DIRECTORY_FILE:
+                self.assert_status('ACCESS_DENIED', self.tree.create, name,
+                                   options=options)
+            with self.assertRaises(NTError):
+                self.tree.rename(name, 'in\\stolen')
+            with self.assertRaises(NTError):
+                self.tree.rename(self.path('.ntvfs'), name)
+        self.assertEqual(inner.get('f:large'), b'x' * 5000)
 
 
 class Rights(smb_test.SmbTest):
