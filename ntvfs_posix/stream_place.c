@@ -137,7 +137,8 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 	int error;
 
 	*place = (struct ntvfs_stream_place){.name = name};
-	place->small_name = small_xattr_name(mem_ctx, name);
+	place->typed_name = small_xattr_name(mem_ctx, name);
+	place->small_name = place->typed_name;
 	place->pointer_name = ntvfs_stream_pointer_name(mem_ctx, name);
 	untyped = talloc_asprintf(
 		mem_ctx, NTVFS_XATTR_DOSSTREAM_PREFIX "%s", name);
@@ -177,7 +178,7 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 	if (error != 0) {
 		return error;
 	}
-	if (load_value) {
+	if (load_value || place->small_name == untyped) {
 		error = ntvfs_xattr_load(posix,
 					 object,
 					 place->small_name,
@@ -195,6 +196,12 @@ int ntvfs_stream_find(struct ntvfs_posix *posix,
 		return error == ENODATA ? ENOENT : error;
 	}
 	place->is_old = value_is_old(old, name, place->value.length);
+	if (place->small_name == untyped && place->value.length > 0 &&
+	    place->value.data[place->value.length - 1] != '\0')
+	{
+		/* a list that a rename there left behind has another name */
+		place->is_old = true;
+	}
 	place->size = place->value.length;
 	if (!place->is_old && place->size > 0) {
 		place->size--;
@@ -464,6 +471,40 @@ int ntvfs_stream_store_small(struct ntvfs_posix *posix,
 			       place->as_root);
 }
 
+/* Store what has been found as all others are. *fd: it got a file. */
+static int convert_one(struct ntvfs_posix *posix,
+		       const struct ntvfs_object *object,
+		       const struct ntvfs_stream_place *found,
+		       TALLOC_CTX *mem_ctx,
+		       int *fd)
+{
+	struct ntvfs_stream_place place = *found;
+	int error;
+
+	place.small_name = place.typed_name;
+	error = ntvfs_stream_store_small(posix,
+					 object,
+					 &place,
+					 place.value.data,
+					 place.size,
+					 mem_ctx);
+	if (error == EFBIG) {
+		/* for want of the one byte more, or of room for both */
+		return ntvfs_stream_move_to_file(posix,
+						 object,
+						 found,
+						 place.value.data,
+						 place.size,
+						 fd);
+	}
+	if (error == 0 && found->small_name != found->typed_name) {
+		/* it does not count any more, whether this works or not */
+		(void)ntvfs_xattr_remove(
+			posix, object, found->small_name, false);
+	}
+	return error;
+}
+
 /*
  * Make the values of Samba 4's own file server like all others, then remove
  * its list. If this is cut short, value_is_old() still tells which value has
@@ -499,21 +540,7 @@ int ntvfs_streams_convert_old(struct ntvfs_posix *posix,
 		if (error != 0) {
 			return error;
 		}
-		error = ntvfs_stream_store_small(posix,
-						 object,
-						 &place,
-						 place.value.data,
-						 place.size,
-						 mem_ctx);
-		if (error == EFBIG) {
-			/* for want of the one byte more */
-			error = ntvfs_stream_move_to_file(posix,
-							  object,
-							  &place,
-							  place.value.data,
-							  place.size,
-							  &fd);
-		}
+		error = convert_one(posix, object, &place, mem_ctx, &fd);
 		if (error != 0) {
 			return error;
 		}

@@ -9,7 +9,9 @@
  * first changed.
  *
  * Its names of xattrs had no type, either, as stock's have with "store stream
- * type = no". Such a one counts if there is none with the type.
+ * type = no". Such a one counts if there is none with the type. What that
+ * server wrote gets the type with the NUL; what stock wrote stays as it is,
+ * and is told by its NUL if it is in no list.
  *
  * A large stream has user.ntvfs.str.NAME:$DATA, which names its file; if that
  * does not fit into the object it is elsewhere (overflow.h). When
@@ -33,6 +35,7 @@
 struct ntvfs_stream_place {
 	const char *name;   /* of the stream, as the caller has it */
 	char *small_name;   /* the xattr of its data */
+	char *typed_name;   /* what that is called where it is made anew */
 	char *pointer_name; /* the xattr that names its file */
 	char *shadowed_name; /* an older one, which does not count, or NULL */
 	bool has_small;

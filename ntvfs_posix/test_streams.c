@@ -537,6 +537,11 @@ static void test_names_without_type(void **state)
 	assert_stream(f->backend, f->file, "a", (struct content){'a', 5});
 	assert_stream(f->backend, f->file, "b", (struct content){'b', 4});
 	stream_put(f->backend, f->file, "a", (struct content){'c', 3000});
+	assert_null(fake_xattr_find(f->file, "user.DosStream.a"));
+	/* renamed there: its list has another name for it */
+	fake_xattr_put(f->file, "user.DosStream.e", "elsz\x81", 5);
+	assert_stream(f->backend, f->file, "e", (struct content){'e', 5});
+	assert_error(stream_remove(f->backend, f->file, "e"), 0);
 	stream_put(f->backend, f->file, "b", (struct content){'d', LARGE});
 
 	/* where a server made one with a type beside it, that one counts */

@@ -210,6 +210,49 @@ class Interop(smb_test.SmbTest):
                                            ':Mark:$DATA': 6})
             self.assertEqual(h.eas(), [])
 
+    def test_samba4_streams_without_type(self):
+        """As it named them itself: listed, read, changed, renamed, gone."""
+        self.backend_is('posix')
+        local = self.samba4_file('f')
+        streams = {'s%d' % i: b'data %d' % i for i in range(6)}
+        stored.set_samba4_streams(local, streams)
+        path = self.path('f')
+
+        def check():
+            with self.tree.open(path) as h:
+                self.assertEqual(
+                    {name: size for name, size in h.streams().items()
+                     if name != '::$DATA'},
+                    {':%s:$DATA' % name: len(data)
+                     for name, data in streams.items()})
+            for name, data in streams.items():
+                self.assertEqual(self.tree.get(path + ':' + name), data)
+
+        check()
+        with self.tree.open(path + ':s0') as h:
+            h.write(b' and more', 6)
+        streams['s0'] = b'data 0 and more'
+        check()
+        # whatever was looked at first, all are like stock Samba's now
+        self.assertEqual(os.getxattr(local, 'user.DosStream.s1:$DATA'),
+                         b'data 1\0')
+        self.assertNotIn('user.DosStreams', os.listxattr(local))
+        with self.tree.open(path + ':S1') as h:
+            h.write(b'large' * 10000)
+        streams['s1'] = b'large' * 10000
+        self.tree.rename(path + ':s2', ':t2', False)
+        streams['t2'] = streams.pop('s2')
+        self.tree.rename(path + ':s3', ':s4', True)
+        streams['s4'] = streams.pop('s3')
+        self.tree.remove(path + ':s5')
+        del streams['s5']
+        check()
+        # one of another program, and no list: the NUL is told from data
+        os.setxattr(local, 'user.DosStream.u', b'typeless\0')
+        os.setxattr(local, 'user.DosStream.v', b'without NUL')
+        streams['u'], streams['v'] = b'typeless', b'without NUL'
+        check()
+
     def test_samba4_descriptor(self):
         self.backend_is('posix')
         local = self.samba4_file('f')
