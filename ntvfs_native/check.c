@@ -200,6 +200,7 @@ static enum nv_status check_all(struct check *check)
 	}
 	if (status == NV_OK) {
 		check_lost_pages(check);
+		status = check_repair_write(check);
 	}
 	return status;
 }
@@ -233,6 +234,7 @@ enum nv_status nv_check(struct nv_io *io, const struct nv_check_params *params,
 	free(check->inode);
 	free(check->upcase);
 	free(check->sd);
+	check_repair_free(check);
 	free(check);
 	return status;
 }

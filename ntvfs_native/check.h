@@ -66,6 +66,7 @@ enum nv_finding {
 	NV_FINDING_SHORT_NAME,
 	NV_FINDING_NAME_DANGLING,
 	NV_FINDING_LINK_COUNT,
+	NV_FINDING_LOST,
 	NV_FINDING_PARENT,
 	NV_FINDING_DIRECTORY_LOOP,
 	NV_FINDING_ORPHAN,
@@ -126,6 +127,7 @@ struct check {
 	bool upcase_known;
 	struct check_sd *sd;		/* sorted by id; check_attached.c */
 	uint32_t sd_limit;
+	struct check_repair *repair;	/* check_repair.c */
 };
 
 /* ---- check_report.c ---- */
@@ -196,6 +198,21 @@ enum nv_status check_reparse(struct check *check,
 /* Before the inodes are looked into. */
 enum nv_status check_sd_store(struct check *check);
 bool check_sd_exists(struct check *check, uint32_t id);
+
+/* ---- check_repair.c ---- */
+
+/*
+ * The content of a page as it shall be; zeros if there is none yet. NULL:
+ * nothing is to be repaired.
+ */
+void *check_change(struct check *check, uint64_t page);
+struct nv_disk_inode *check_change_inode(struct check *check,
+					 uint64_t file_id);
+/* The page goes away. */
+void check_drop(struct check *check, uint64_t page);
+/* Write all changes, if all damage is of a kind that can be repaired. */
+enum nv_status check_repair_write(struct check *check);
+void check_repair_free(struct check *check);
 
 /* ---- check_agree.c ---- */
 

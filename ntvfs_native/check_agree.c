@@ -170,5 +170,6 @@ void check_lost_pages(struct check *check)
 			  "nothing leads to node %llu in block %llu",
 			  (unsigned long long)i,
 			  (unsigned long long)nodes->page[i].block);
+		check_drop(check, NV_PAGE(NV_REGION_NODES, i));
 	}
 }

@@ -425,6 +425,7 @@ static enum nv_status check_store(struct check *check, struct sd_walk *walk,
 		.take = take_by_id,
 		.private_data = walk,
 	};
+	struct nv_disk_sd_head *fixed = NULL;
 	enum nv_status status;
 
 	status = check_index(&index);
@@ -444,12 +445,23 @@ static enum nv_status check_store(struct check *check, struct sd_walk *walk,
 			  "%llu descriptors, has %u by id, %llu by hash",
 			  (unsigned long long)head->count, check->sd_limit,
 			  (unsigned long long)walk->by_hash);
+		fixed = check_change(check, NV_PAGE(NV_REGION_SYSTEM,
+						    NV_SYSTEM_SD_HEAD));
+		if (fixed != NULL && check->sd_limit == walk->by_hash) {
+			fixed->count = walk->by_hash;
+		}
 	}
 	if (check->sd_limit > 0 &&
 	    check->sd[check->sd_limit - 1].id >= head->next_id) {
 		check_say(check, NV_FINDING_SD_COUNT, "the next descriptor "
 			  "would be %u, but there is %u", head->next_id,
 			  check->sd[check->sd_limit - 1].id);
+		fixed = check_change(check, NV_PAGE(NV_REGION_SYSTEM,
+						    NV_SYSTEM_SD_HEAD));
+		if (fixed != NULL) {
+			fixed->next_id = check->sd[check->sd_limit - 1].id +
+				1;
+		}
 	}
 	if (head->filling != NV_PAGE_NONE &&
 	    (NV_PAGE_REGION(head->filling) != NV_REGION_NODES ||

@@ -190,6 +190,7 @@ enum nv_status check_data(struct check *check,
 			  const struct nv_disk_inode *inode)
 {
 	struct walk walk = {.check = check, .inode = inode};
+	struct nv_disk_inode *fixed = NULL;
 	enum nv_status status = NV_OK;
 
 	snprintf(walk.who, sizeof(walk.who), "inode %llu",
@@ -219,6 +220,10 @@ enum nv_status check_data(struct check *check,
 			  "%s: it has %llu extents and counts %u", walk.who,
 			  (unsigned long long)walk.extents,
 			  inode->extent_count);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->extent_count = (uint32_t)walk.extents;
+		}
 	}
 	if (walk.blocks << NV_BLOCK_SHIFT != inode->allocation) {
 		check_say(check, NV_FINDING_ALLOCATION,
@@ -226,6 +231,10 @@ enum nv_status check_data(struct check *check,
 			  "%llu", walk.who,
 			  (unsigned long long)walk.blocks << NV_BLOCK_SHIFT,
 			  (unsigned long long)inode->allocation);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->allocation = walk.blocks << NV_BLOCK_SHIFT;
+		}
 	}
 	return status;
 }

@@ -179,6 +179,7 @@ enum nv_status check_directory(struct check *check,
 		.take = take_entry,
 		.private_data = &directory,
 	};
+	struct nv_disk_inode *fixed = NULL;
 	enum nv_status status;
 
 	snprintf(who, sizeof(who), "directory %llu",
@@ -200,6 +201,10 @@ enum nv_status check_directory(struct check *check,
 			  "%s: it has %llu names and counts %llu", who,
 			  (unsigned long long)directory.entries,
 			  (unsigned long long)inode->entry_count);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->entry_count = directory.entries;
+		}
 	}
 	if (directory.long_sum != directory.short_sum) {
 		check_say(check, NV_FINDING_SHORT_NAME, "%s: short names and "
@@ -250,6 +255,7 @@ enum nv_status check_streams(struct check *check,
 		.take = take_stream,
 		.private_data = (void *)inode,
 	};
+	struct nv_disk_inode *fixed = NULL;
 	enum nv_status status;
 
 	snprintf(who, sizeof(who), "inode %llu",
@@ -262,6 +268,10 @@ enum nv_status check_streams(struct check *check,
 			  "%s: it has %llu streams and counts %u", who,
 			  (unsigned long long)index.records,
 			  inode->stream_count);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->stream_count = (uint32_t)index.records;
+		}
 	}
 	return status;
 }
@@ -305,17 +315,34 @@ static void check_links(struct check *check, uint64_t ino)
 {
 	struct check_inode *inode = &check->inode[ino];
 	bool is_root = inode->file_id == check->root.root_directory;
+	struct nv_disk_inode *fixed = NULL;
 	unsigned long long number = ino;
+	uint32_t names = inode->names + (is_root ? 1 : 0);
 
-	if (inode->names + (is_root ? 1 : 0) != inode->nlink) {
+	if (names == 0 && inode->nlink > 0) {
+		/* Its content may be wanted: no repair removes it. */
+		check_say(check, NV_FINDING_LOST,
+			  "inode %llu: no name leads to it, it counts %u",
+			  number, inode->nlink);
+	} else if (names != inode->nlink) {
 		check_say(check, NV_FINDING_LINK_COUNT,
 			  "inode %llu: %u names lead to it, it counts %u",
 			  number, inode->names, inode->nlink);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->nlink = names;
+			inode->nlink = names;
+		}
 	}
 	if (inode->nlink == 0 && !inode->has_orphan_flag) {
 		check_say(check, NV_FINDING_ORPHAN,
 			  "inode %llu: it has no name and is no orphan",
 			  number);
+		fixed = check_change_inode(check, inode->file_id);
+		if (fixed != NULL) {
+			fixed->flags |= NV_INODE_ORPHAN;
+			inode->has_orphan_flag = true;
+		}
 	}
 	if (inode->type == NV_TYPE_DIRECTORY && inode->nlink > 1) {
 		check_say(check, NV_FINDING_LINK_COUNT,

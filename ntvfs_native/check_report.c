@@ -89,6 +89,8 @@ static const struct {
 		"a name leads to no object, or to one that has no names"},
 	[NV_FINDING_LINK_COUNT] = {"link-count", 0,
 		"an object's link count differs from its names"},
+	[NV_FINDING_LOST] = {"lost", 0,
+		"no name leads to an object that is no orphan"},
 	[NV_FINDING_PARENT] = {"parent", 0,
 		"an object's parent does not name it"},
 	[NV_FINDING_DIRECTORY_LOOP] = {"directory-loop", 0,

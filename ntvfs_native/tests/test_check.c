@@ -432,6 +432,14 @@ static void damage_item_length(const struct image *image,
 	first_item(image, made->small)->length = 0xfff0;
 }
 
+static void damage_behind_items(const struct image *image,
+				const struct made *made)
+{
+	struct nv_disk_inode *inode = inode_of(image, made->small);
+
+	((uint8_t *)inode)[511] = 1;
+}
+
 static void damage_item_kind(const struct image *image,
 			     const struct made *made)
 {
@@ -783,6 +791,7 @@ static const struct damage damages[] = {
 	{"data form", NV_FINDING_INODE_FIELD, damage_form},
 	{"item length", NV_FINDING_ITEMS, damage_item_length},
 	{"item kind", NV_FINDING_ITEMS, damage_item_kind},
+	{"items behind", NV_FINDING_ITEMS, damage_behind_items},
 	{"extent block", NV_FINDING_EXTENT_PLACE, damage_extent_block},
 	{"extent length", NV_FINDING_EXTENT_PLACE, damage_extent_length},
 	{"extent shared", NV_FINDING_EXTENT_PLACE, damage_extent_shared},
@@ -851,9 +860,110 @@ static void test_damage(void **state)
 	test_place_remove(&place);
 }
 
+/* Damage that a repair mends, and what may not be touched. */
+static const struct {
+	const char *name;
+	bool mended;
+} repairs[] = {
+	{"root data blocks", true},
+	{"root inodes", true},
+	{"block bit extra", true},
+	{"block bit missing", true},
+	{"inode bit", true},
+	{"orphan flag", true},
+	{"extent count", true},
+	{"allocation", true},
+	{"page lost", true},
+	{"entry count", true},
+	{"link count", true},
+	{"stream count", true},
+	{"SD count", true},
+	{"page owner", false},
+	{"extent in metadata", false},
+	{"name value", false},
+	{"items behind", false},
+	{"page", false},
+};
+
+static const struct damage *damage_called(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		if (strcmp(damages[i].name, name) == 0) {
+			return &damages[i];
+		}
+	}
+	return NULL;
+}
+
+static void run_repair(const struct test_place *place)
+{
+	struct nv_check_params params = {.repair = true};
+	uint64_t findings = 0;
+	struct nv_io *io = NULL;
+
+	assert_int_equal(nv_io_open(place->image, false, &io), 0);
+	assert_ok(nv_check(io, &params, &findings));
+	io->ops->close(io);
+	assert_true(findings > 0);
+}
+
+static void test_repair(void **state)
+{
+	struct test_place place;
+	struct image image;
+	struct made made;
+	uint8_t *sound = NULL;
+	uint8_t *damaged = NULL;
+	uint32_t i;
+
+	test_place_make(&place);
+	make_volume(&place, 512, &made);
+	map_image(&place, &image);
+	sound = malloc(image.size);
+	damaged = malloc(image.size);
+	assert_non_null(sound);
+	assert_non_null(damaged);
+	memcpy(sound, image.bytes, image.size);
+
+	for (i = 0; i < sizeof(repairs) / sizeof(repairs[0]); i++) {
+		const struct damage *damage = damage_called(repairs[i].name);
+		struct nv_disk_root *root = image_root(&image);
+		struct found found;
+
+		assert_non_null(damage);
+		damage->apply(&image, &made);
+		if (!damage->keep_checksums) {
+			image_reseal(&image, root);
+		}
+		memcpy(damaged, image.bytes, image.size);
+		run_repair(&place);
+		assert_ok(run_check(&place, &found));
+		if (repairs[i].mended && found.count > 0) {
+			fail_msg("\"%s\" is not mended: %s", damage->name,
+				 found.first);
+		}
+		if (!repairs[i].mended) {
+			assert_true(found.seen[damage->expected]);
+			assert_memory_equal(image.bytes, damaged, image.size);
+		} else {
+			/* And the engine agrees. */
+			test_detach(test_attach(&place));
+			assert_clean(&place);
+		}
+		memcpy(image.bytes, sound, image.size);
+	}
+	free(sound);
+	free(damaged);
+	munmap(image.bytes, image.size);
+	test_place_remove(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_sound_volumes),
 		cmocka_unit_test(test_names_and_invariants),
 		cmocka_unit_test(test_no_volume),

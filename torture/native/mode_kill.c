@@ -245,6 +245,24 @@ static void pack(const struct model *model, uint8_t *place)
 /* The id that an object has until the engine has told its own. */
 #define ID_TO_COME UINT64_C(0xffffffffffff)
 
+/* The engine refuses what the model does: say so, and how the volume is. */
+static void tell_refusal(struct actor *actor, struct workload *workload)
+{
+	enum nv_status refusal = workload->engine_status;
+	struct nv_volume_statistics statistics = {0};
+
+	nv_volume_statistics(workload->volume, &statistics);
+	snprintf(actor->problem, sizeof(actor->problem), "step %llu: the "
+		 "engine says \"%s\", the model says \"success\"; free "
+		 "blocks %llu, group %llu open, %llu durable%s",
+		 (unsigned long long)workload->steps,
+		 nv_status_string(refusal),
+		 (unsigned long long)statistics.free_blocks,
+		 (unsigned long long)statistics.open_group,
+		 (unsigned long long)statistics.durable_group,
+		 statistics.withdrawn ? "; withdrawn" : "");
+}
+
 /* One call; actor->tree tells what it leads from and to. */
 static bool actor_step(struct actor *actor, struct workload *workload)
 {
@@ -275,11 +293,7 @@ static bool actor_step(struct actor *actor, struct workload *workload)
 	}
 	workload_run_engine(workload);
 	if (workload->engine_status != NV_OK) {
-		snprintf(actor->problem, sizeof(actor->problem), "step %llu: "
-			 "%s: the engine says \"%s\", the model says "
-			 "\"success\"", (unsigned long long)workload->steps,
-			 workload->work.text,
-			 nv_status_string(workload->engine_status));
+		tell_refusal(actor, workload);
 		return false;
 	}
 	made = model_find(workload->model, ID_TO_COME);

@@ -437,6 +437,16 @@ static void choose_data(struct workload *workload)
 	case WORK_SET_ALLOCATION:
 		work->length = some_offset(workload, work->object) +
 			some_length(workload);
+		if (!workload->may_be_full) {
+			/* Nobody counts what is reserved: little. */
+			uint64_t size = model_find(
+				workload->model, work->object)->info.size;
+
+			work->length = size + below(workload, 16384);
+			if (size > 0 && chance(workload, 10)) {
+				work->length = size - 1;
+			}
+		}
 		break;
 	default:
 		break;
