@@ -20,8 +20,8 @@
 
 struct check_change {
 	uint64_t page;
-	bool drop;		/* the page goes away */
-	uint8_t content[NV_BLOCK_SIZE];
+	uint64_t drop;		/* not 0: the page goes away */
+	uint8_t content[NV_BLOCK_SIZE];	/* aligned like a page's parts */
 };
 
 struct check_repair {
@@ -145,7 +145,7 @@ struct nv_disk_inode *check_change_inode(struct check *check,
 void check_drop(struct check *check, uint64_t page)
 {
 	if (check_change(check, page) != NULL) {
-		find_change(check->repair, page)->drop = true;
+		find_change(check->repair, page)->drop = 1;
 	}
 }
 
@@ -288,7 +288,7 @@ static enum nv_status rewrite(struct check *check, uint32_t region,
 		struct check_change *change = find_change(
 			check->repair, NV_PAGE(region, index));
 
-		if (change->drop) {
+		if (change->drop != 0) {
 			*place = (struct nv_disk_map_entry) {0};
 			return NV_OK;
 		}
