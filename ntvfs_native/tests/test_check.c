@@ -650,12 +650,16 @@ static void damage_cookie(const struct image *image, const struct made *made)
 
 static void damage_alias(const struct image *image, const struct made *made)
 {
-	struct nv_disk_name_node *leaf = many_leaf(image, made);
-	uint32_t i;
+	struct nv_disk_name_node *node = image_page(
+		image, inode_of(image, made->many)->directory_root);
 
-	for (i = 0; (record_of(leaf, i)->flags & NV_NAME_ALIAS) == 0; i++) {
+	/* All "FILE~..." are behind all "file number...". */
+	while (node->header.level > 0) {
+		node = image_page(image, record_of(
+			node, node->header.count - 1U)->value);
 	}
-	record_of(leaf, i)->cookie++;
+	assert_true((record_of(node, 0)->flags & NV_NAME_ALIAS) != 0);
+	record_of(node, 0)->cookie++;
 }
 
 static void damage_entry_count(const struct image *image,
