@@ -52,10 +52,11 @@ void ntvfs_fresh_begin(struct vfs_handle_struct *handle,
 	fresh->attributes = (struct ntvfs_attributes){.valid = 0};
 }
 
-void ntvfs_fresh_stat(struct ntvfs_share *share,
+void ntvfs_fresh_stat(struct vfs_handle_struct *handle,
 		      const struct files_struct *fsp,
 		      const SMB_STRUCT_STAT *st)
 {
+	struct ntvfs_share *share = ntvfs_share_of(handle);
 	struct ntvfs_fresh *fresh = &share->fresh;
 
 	if (fresh->fsp != fsp || fresh->has_stat) {
@@ -63,6 +64,9 @@ void ntvfs_fresh_stat(struct ntvfs_share *share,
 	}
 	fresh->st = *st;
 	fresh->has_stat = true;
+	if (share->create != NULL) {
+		ntvfs_drop_stale_opens(handle, st);
+	}
 }
 
 struct ntvfs_fresh *ntvfs_fresh_of(struct ntvfs_share *share,

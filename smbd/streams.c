@@ -414,7 +414,7 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 	{
 		ret = ntvfs_next_fstat(handle, fsp, sbuf);
 		if (ret == 0 && share != NULL) {
-			ntvfs_fresh_stat(share, fsp, sbuf);
+			ntvfs_fresh_stat(handle, fsp, sbuf);
 		}
 		return ret;
 	}

@@ -176,7 +176,7 @@ void ntvfs_fresh_begin(struct vfs_handle_struct *handle,
 void ntvfs_fresh_end(struct ntvfs_share *share);
 
 /* smbd has asked for the stat of a handle. */
-void ntvfs_fresh_stat(struct ntvfs_share *share,
+void ntvfs_fresh_stat(struct vfs_handle_struct *handle,
 		      const struct files_struct *fsp,
 		      const SMB_STRUCT_STAT *st);
 
@@ -369,6 +369,10 @@ int ntvfs_fstatat(struct vfs_handle_struct *handle,
 		  int flags);
 uint64_t ntvfs_fs_file_id(struct vfs_handle_struct *handle,
 			  const SMB_STRUCT_STAT *sbuf);
+
+/* stale_opens.c: st is of a file that smbd has just made, to open it */
+void ntvfs_drop_stale_opens(struct vfs_handle_struct *handle,
+			    const SMB_STRUCT_STAT *st);
 
 /* rename.c */
 

@@ -126,6 +126,31 @@ class Crash(smb_test.SmbTest):
 
         self.rounds(prepare, send, check)
 
+    def test_B55_stream_that_becomes_the_main_data(self):
+        """The data are in the one place or in the other, or in both."""
+        path = self.path('f')
+        data = bytes(i * 7 % 251 for i in range(300000))
+
+        def prepare(tree):
+            if tree.exists(path):
+                tree.remove(path)
+            tree.put(path + ':s', data, disposition=smb.CREATE)
+
+        def send(tree):
+            h = tree.open(path + ':s', access=smb.DELETE)
+            raw = '::$DATA'.encode('utf-16le')
+            self.set_info(h, 10, struct.pack('<B7xQI', 1, 0, len(raw)) + raw)
+
+        def check(tree):
+            main = tree.get(path)
+            if tree.exists(path + ':s'):
+                self.assertEqual(tree.get(path + ':s'), data)
+                self.assertTrue(data.startswith(main))
+            else:
+                self.assertEqual(main, data)
+
+        self.rounds(prepare, send, check)
+
     def test_B55_security_descriptor(self):
         path = self.path('f')
 
