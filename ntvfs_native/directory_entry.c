@@ -491,6 +491,7 @@ static enum nv_status enumerate(struct nv_volume *volume, nv_file_id id,
 				uint32_t *returned)
 {
 	struct nv_name_order order = {.upcase = nv_volume_upcase(volume)};
+	struct nv_name_order exact = {.upcase = order.upcase, .exact = true};
 	struct batch batch;
 	enum nv_status status;
 	struct nv_key key;
@@ -513,6 +514,14 @@ static enum nv_status enumerate(struct nv_volume *volume, nv_file_id id,
 		if (batch.last_length == 0 || done == count) {
 			*returned = done;
 			return NV_OK;
+		}
+		/*
+		 * Each leaf is behind the one before, or the volume is
+		 * damaged and we would go round for ever.
+		 */
+		if (nv_key_compare(&key, &exact, batch.last,
+				   batch.last_length) >= 0) {
+			return NV_ERR_CORRUPT;
 		}
 		nv_key_set(&key, &order, batch.last, batch.last_length);
 	}
