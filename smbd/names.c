@@ -263,6 +263,7 @@ int ntvfs_mkdirat(struct vfs_handle_struct *handle,
 		  const struct smb_filename *smb_fname,
 		  mode_t mode)
 {
+	struct ntvfs_share *share = ntvfs_share_of(handle);
 	const char *name = smb_fname->base_name;
 	struct directory_change change = {.begun = false};
 	int ret;
@@ -271,12 +272,15 @@ int ntvfs_mkdirat(struct vfs_handle_struct *handle,
 		errno = EACCES;
 		return -1;
 	}
-	if (ntvfs_share_of(handle) != NULL) {
+	if (share != NULL) {
 		ntvfs_force_settings(handle);
 	}
 	change_begin(handle, dirfsp, name, &change);
 	ret = SMB_VFS_NEXT_MKDIRAT(handle, dirfsp, smb_fname, mode);
 	change_end(&change, ret == 0, NULL, last_component(name));
+	if (ret == 0 && share != NULL && share->create != NULL) {
+		share->create->made_directory = true;
+	}
 	return ret;
 }
 

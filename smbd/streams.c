@@ -416,6 +416,13 @@ int ntvfs_fstat(struct vfs_handle_struct *handle,
 		if (ret == 0 && share != NULL) {
 			ntvfs_fresh_stat(handle, fsp, sbuf);
 		}
+		if (ret == 0 && share != NULL && share->create != NULL &&
+		    share->create->made_directory)
+		{
+			/* smbd opens what it has made and asks at once */
+			share->create->made_directory = false;
+			ntvfs_drop_stale_opens(handle, sbuf);
+		}
 		return ret;
 	}
 	if (!is_named_stream(fsp->fsp_name)) {

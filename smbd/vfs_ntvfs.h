@@ -44,6 +44,7 @@ struct ntvfs_create {
 	bool of_stream;
 	bool made_base;		/* the stream's file was not there before */
 	bool replaces;		/* what is there is to be emptied */
+	bool made_directory;	/* and smbd has not asked for its stat yet */
 	uint32_t attributes;	/* of the request; none of a POSIX client's */
 };
 

@@ -311,6 +311,28 @@ class Crash(smb_test.SmbTest):
             self.tree.remove(path)
         self.skipTest('this file system did not give the inode again')
 
+    def test_B55_new_folder_in_the_inode_of_one_whose_deleter_died(self):
+        path, local = self.path('d'), self.local('d')
+        for _ in range(ROUNDS):
+            self.tree = self.connect()
+            self.tree.mkdir(path)
+            inode = os.stat(local).st_ino
+            victim = self.connect()
+            handle = victim.open(path, access=smb.DELETE)
+            handle.set_disposition(True)
+            self.kill(self.servers())
+            for client in self.clients:
+                client.close()
+            self.clients = []
+            os.rmdir(local)
+            self.tree = self.connect()
+            self.tree.mkdir(path)
+            self.assertTrue(self.tree.exists(path), 'the folder is gone')
+            if os.stat(local).st_ino == inode:
+                return
+            self.tree.remove(path)
+        self.skipTest('this file system did not give the inode again')
+
     def test_B55_end_of_file(self):
         path = self.path('f')
 
