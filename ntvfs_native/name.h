@@ -101,6 +101,18 @@ void nv_name_record_set(struct nv_name_record *record, uint64_t value,
 bool nv_name_record_get(struct nv_name_record *record, const uint8_t *bytes,
 			uint32_t size, uint32_t *used);
 
+/*
+ * Is a record above the key it was asked for? In a damaged index it need not
+ * be; who goes on behind the last record would then go round for ever.
+ */
+static inline bool nv_name_above(const struct nv_name_order *order,
+				 const struct nv_key *key,
+				 const struct nv_name_record *record)
+{
+	return nv_key_compare(key, order, nv_name_key(&record->name),
+			      record->name.key_length) < 0;
+}
+
 /* ---- nodes ---- */
 
 /* Bytes for further records and their slots; UINT32_MAX: damaged. */

@@ -209,7 +209,8 @@ enum nv_status nv_name_tree_visit(const struct nv_name_tree *tree,
 		at = 0;
 	}
 	for (; at < path.leaf->header.count; at++) {
-		if (!copy_record(path.leaf, at, &record)) {
+		if (!copy_record(path.leaf, at, &record) ||
+		    !nv_name_above(&tree->order, key, &record)) {
 			return NV_ERR_CORRUPT;
 		}
 		if (!visit(private_data, &record)) {

@@ -143,6 +143,9 @@ static enum nv_status list_visit(const struct nv_names *names,
 	}
 	while (list_at(&list, offset, &record, &next)) {
 		any = true;
+		if (!nv_name_above(&names->tree.order, key, &record)) {
+			return NV_ERR_CORRUPT;
+		}
 		if (!visit(private_data, &record)) {
 			return NV_OK;
 		}

@@ -189,6 +189,7 @@ static enum nv_status remove_in(struct nv_operation *operation,
 				nv_file_id stream, struct nv_after *after)
 {
 	struct nv_disk_inode *inode = NULL;
+	struct nv_disk_inode *object = NULL;
 	struct nv_name_record record;
 	struct nv_names names;
 	enum nv_status status;
@@ -204,7 +205,14 @@ static enum nv_status remove_in(struct nv_operation *operation,
 	if (record.name.value != stream) {
 		return NV_ERR_RETRY;
 	}
-	if (inode->stream_count == 0) {
+	status = nv_inode_modify(operation, stream, &object);
+	if (status == NV_ERR_NOT_FOUND) {
+		return NV_ERR_CORRUPT;
+	}
+	if (status != NV_OK) {
+		return status;
+	}
+	if (inode->stream_count == 0 || object->type != NV_TYPE_STREAM) {
 		return NV_ERR_CORRUPT;
 	}
 	status = nv_index_remove(operation, &names, inode, key, after);
@@ -272,34 +280,48 @@ static bool keep_first(void *private_data,
 	return false;
 }
 
-enum nv_status nv_streams_reclaim(struct nv_volume *volume, nv_file_id id)
+/* The first stream behind key. */
+static enum nv_status next_stream(struct nv_volume *volume, nv_file_id id,
+				  const struct nv_key *key,
+				  struct nv_name_record *first,
+				  uint32_t *count)
 {
-	struct nv_name_order order = {.upcase = nv_volume_upcase(volume)};
 	const struct nv_disk_inode *inode = NULL;
-	struct nv_name_record first;
 	struct nv_reader reader;
 	enum nv_status status;
 	struct nv_names names;
-	struct nv_key key;
 
-	for (;;) {
-		nv_key_set(&key, &order, NULL, 0);
-		status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
-		if (status != NV_OK) {
-			return status;
-		}
-		do {
-			status = nv_inode_read(volume, id, &inode);
-			if (status != NV_OK) {
-				continue;
-			}
+	status = nv_read_begin(volume, NV_FILE_INO(id), &reader);
+	if (status != NV_OK) {
+		return status;
+	}
+	do {
+		*count = 0;
+		status = nv_inode_read(volume, id, &inode);
+		if (status == NV_OK) {
+			*count = inode->stream_count;
 			nv_names_open(&names, volume, inode, NV_KIND_STREAMS);
-			status = nv_names_visit(&names, &key, keep_first,
-						&first);
-		} while (nv_read_again(&reader));
+			status = nv_names_visit(&names, key, keep_first,
+						first);
+		}
+	} while (nv_read_again(&reader));
+	return status;
+}
+
+enum nv_status nv_streams_reclaim(struct nv_volume *volume, nv_file_id id)
+{
+	struct nv_name_order order = {.upcase = nv_volume_upcase(volume)};
+	struct nv_name_record first;
+	enum nv_status status;
+	struct nv_key key;
+	uint32_t count = 0;
+
+	/* Keys rise, so this ends in a damaged index, too. */
+	nv_key_set(&key, &order, NULL, 0);
+	for (;;) {
+		status = next_stream(volume, id, &key, &first, &count);
 		if (status == NV_ERR_NOT_FOUND) {
-			/* No stream is left, or the object is gone. */
-			return nv_names_reclaim(volume, id, NV_KIND_STREAMS);
+			break;
 		}
 		if (status != NV_OK) {
 			return status;
@@ -311,6 +333,11 @@ enum nv_status nv_streams_reclaim(struct nv_volume *volume, nv_file_id id)
 			return status;
 		}
 	}
+	/* No stream is left, or the object is gone. */
+	if (count != 0) {
+		return NV_ERR_CORRUPT;
+	}
+	return nv_names_reclaim(volume, id, NV_KIND_STREAMS);
 }
 
 struct stream_rename {
