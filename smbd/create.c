@@ -160,6 +160,8 @@ NTSTATUS ntvfs_create_file(struct vfs_handle_struct *handle,
 	NTSTATUS status;
 
 	if (share != NULL) {
+		/* smb.conf may have been read again since the tree connect */
+		ntvfs_force_settings(handle);
 		status = check_request(req,
 				       access_mask,
 				       create_options,

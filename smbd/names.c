@@ -243,9 +243,6 @@ int ntvfs_openat(struct vfs_handle_struct *handle,
 					   how);
 	}
 
-	/* smb.conf may have been read again since the tree connect */
-	ntvfs_force_settings(handle);
-
 	change_begin(handle, dirfsp, name, &change);
 	fd = SMB_VFS_NEXT_OPENAT(handle, dirfsp, smb_fname, fsp, how);
 	change_end(&change, fd != -1, NULL, last_component(name));
@@ -271,9 +268,6 @@ int ntvfs_mkdirat(struct vfs_handle_struct *handle,
 	if (is_private_name(handle, dirfsp, name)) {
 		errno = EACCES;
 		return -1;
-	}
-	if (share != NULL) {
-		ntvfs_force_settings(handle);
 	}
 	change_begin(handle, dirfsp, name, &change);
 	ret = SMB_VFS_NEXT_MKDIRAT(handle, dirfsp, smb_fname, mode);

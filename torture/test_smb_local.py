@@ -6,6 +6,7 @@
 
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 import smb2_client as smb
@@ -22,6 +23,7 @@ CONTRARY = {
     'map hidden': 'yes',
     'map system': 'yes',
     'map readonly': 'permissions',
+    'nt acl support': 'no',
     'inherit permissions': 'yes',
     'create mask': '0600',
     'directory mask': '0700',
@@ -300,6 +302,32 @@ class Settings(smb_test.SmbTest):
         self.assertEqual([(str(a.trustee), a.access_mask)
                           for a in dacl.aces],
                          [(str(me), 0x1f01ff), ('S-1-5-32-546', 0x120089)])
+
+    def test_contrary_settings_that_are_read_again(self):
+        self.backend_is('posix')
+        smbd = self.env.smbd
+        tree = self.connect('contrary')
+        tree.put('again', b'data')
+        said = self.log().count('set what ntvfs needs')
+        # smbd reads a file that has not changed no second time
+        now = time.time() + 2
+        os.utime(smbd.conf, (now, now))
+        smbd.command('smbcontrol', '-s', smbd.conf, 'all', 'reload-config')
+        for _ in range(50):
+            tree.basic('again')
+            if self.log().count('set what ntvfs needs') > said:
+                break
+            time.sleep(0.1)
+        for attributes in (smb.HIDDEN, smb.SYSTEM, smb.NORMAL):
+            tree.set_basic('again', attributes=attributes)
+            self.assertEqual(tree.attributes('again'), attributes)
+        with tree.open('again', access=smb.ALL_ACCESS) as h:
+            me = stored.parse_descriptor(h.security()).owner_sid
+            h.set_security(stored.descriptor('D:P(A;;FA;;;%s)' % me))
+            raw = h.security()
+        self.assertEqual([str(a.trustee)
+                          for a in stored.parse_descriptor(raw).dacl.aces],
+                         [str(me)])
 
     def nonsense(self, name):
         self.backend_is('posix')
