@@ -491,7 +491,6 @@ static enum nv_status enumerate(struct nv_volume *volume, nv_file_id id,
 				uint32_t *returned)
 {
 	struct nv_name_order order = {.upcase = nv_volume_upcase(volume)};
-	struct nv_name_order exact = {.upcase = order.upcase, .exact = true};
 	struct batch batch;
 	enum nv_status status;
 	struct nv_key key;
@@ -502,6 +501,7 @@ static enum nv_status enumerate(struct nv_volume *volume, nv_file_id id,
 	}
 	nv_key_set(&key, &order, after == NULL ? NULL : after->units,
 		   after == NULL ? 0 : after->length);
+	/* Each visit tells what is above key, or that the index is damaged. */
 	for (;;) {
 		batch.found = found + done;
 		batch.room = count - done;
@@ -514,14 +514,6 @@ static enum nv_status enumerate(struct nv_volume *volume, nv_file_id id,
 		if (batch.last_length == 0 || done == count) {
 			*returned = done;
 			return NV_OK;
-		}
-		/*
-		 * Each leaf is behind the one before, or the volume is
-		 * damaged and we would go round for ever.
-		 */
-		if (nv_key_compare(&key, &exact, batch.last,
-				   batch.last_length) >= 0) {
-			return NV_ERR_CORRUPT;
 		}
 		nv_key_set(&key, &order, batch.last, batch.last_length);
 	}
