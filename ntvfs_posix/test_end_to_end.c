@@ -406,10 +406,13 @@ static void test_other_process(void **state)
 }
 
 /* A child's part of the test below; its own streams are named by letter. */
-static void streams_come_and_go(struct fixture *f, char letter, int rounds)
+static void streams_come_and_go(struct fixture *f,
+				const char *prefix,
+				char letter,
+				int rounds)
 {
-	const char first[] = {letter, '1', '\0'};
-	const char second[] = {letter, '2', '\0'};
+	char *first = talloc_asprintf(f, "%s%c1", prefix, letter);
+	char *second = talloc_asprintf(f, "%s%c2", prefix, letter);
 	const size_t sizes[] = {100, 1900, 2100, 70000};
 	int i;
 
@@ -438,10 +441,8 @@ static void streams_come_and_go(struct fixture *f, char letter, int rounds)
 }
 
 /* Two processes change streams of one object: neither notices the other. */
-static void test_two_processes(void **state)
+static void two_processes(struct fixture *f, const char *prefix, int rounds)
 {
-	struct fixture *f = *state;
-	const int rounds = 120;
 	pid_t pids[2];
 	int p;
 
@@ -455,7 +456,10 @@ static void test_two_processes(void **state)
 			close(f->fd);
 			f->fd = open(f->path, O_RDWR);
 			f->backend = backend_make(f);
-			streams_come_and_go(f, (char)('a' + p), rounds);
+			streams_come_and_go(f,
+					    prefix,
+					    (char)('a' + p),
+					    rounds);
 			_exit(0);
 		}
 	}
@@ -466,8 +470,26 @@ static void test_two_processes(void **state)
 		assert_int_equal(status, 0);
 	}
 	f->backend = backend_make(f);
-	assert_stream(f, "a2", 70000, 'a');
-	assert_stream(f, "b2", 70000, 'b');
+	for (p = 0; p < 2; p++) {
+		char *name = talloc_asprintf(f, "%s%c2", prefix, 'a' + p);
+
+		assert_stream(f, name, 70000, (char)('a' + p));
+		TALLOC_FREE(name);
+	}
+}
+
+static void test_two_processes(void **state)
+{
+	two_processes(*state, "", 120);
+}
+
+/* The same, with names that no xattr can have. */
+static void test_two_processes_overflow(void **state)
+{
+	char prefix[301] = {0};
+
+	memset(prefix, 'n', 300);
+	two_processes(*state, prefix, 32);
 }
 
 /* What is kept outside of an object does not outlive it. */
@@ -504,6 +526,7 @@ int main(void)
 		BOTH(test_all_of_it),
 		BOTH(test_other_process),
 		BOTH(test_two_processes),
+		BOTH(test_two_processes_overflow),
 		BOTH(test_forget),
 	};
 
