@@ -7,6 +7,8 @@
 
 #include "ntvfs_posix/test_common.h"
 #include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <tdb.h>
@@ -316,6 +318,57 @@ static void test_remove_without_room(void **state)
 	assert_names(f->store, &object, NULL, 0);
 	size_limit(RLIM_INFINITY);
 	TALLOC_FREE(value);
+}
+
+/* What is on a volume that is mounted read-only can be read. */
+static void test_read_only(void **state)
+{
+	struct fixture *f = *state;
+	int status = 0;
+	pid_t pid;
+
+	assert_error(ntvfs_xattr_tdb_set(f->store, &object, "user.a", "1", 1),
+		     0);
+	TALLOC_FREE(f->store);
+	pid = fork();
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		/* mounts of its own, which go with it */
+		if (unshare(CLONE_NEWNS) != 0 ||
+		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		    mount(f->folder, f->folder, NULL, MS_BIND, NULL) != 0 ||
+		    mount(NULL,
+			  f->folder,
+			  NULL,
+			  MS_BIND | MS_REMOUNT | MS_RDONLY,
+			  NULL) != 0)
+		{
+			_exit(77);
+		}
+		assert_error(ntvfs_xattr_tdb_open_existing(f,
+							   f->path,
+							   &f->store),
+			     0);
+		assert_value(f->store, &object, "user.a", "1", 1);
+		assert_error(ntvfs_xattr_tdb_set(f->store,
+						 &object,
+						 "user.a",
+						 "2",
+						 1),
+			     EROFS);
+		assert_error(ntvfs_xattr_tdb_remove(f->store,
+						    &object,
+						    "user.a"),
+			     EROFS);
+		assert_value(f->store, &object, "user.a", "1", 1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		fprintf(stderr, "skipped: mounting is not allowed here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
 }
 
 /* An inode number that was given to another file brings nothing back. */
@@ -962,6 +1015,7 @@ int main(void)
 						setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove_without_room,
 						setup,
 						teardown),

@@ -43,6 +43,7 @@ struct open_tdb {
 	unsigned users;
 	dev_t device;
 	ino_t inode;
+	bool read_only;	/* the file system is */
 	struct tdb_context *tdb;
 };
 
@@ -234,12 +235,14 @@ static int open_store(const char *path, struct open_tdb **out)
 	struct tdb_context *tdb = NULL;
 	struct open_tdb *open = NULL;
 	struct stat st = {.st_size = 0};
+	bool read_only = false;
 	bool is_ours = false;
 
 	errno = 0;
 	tdb = tdb_open(path, 0, TDB_SEQNUM, O_RDWR, 0);
 	if (tdb == NULL && errno == EROFS) {
 		/* nobody changes it there */
+		read_only = true;
 		errno = 0;
 		tdb = tdb_open(path, 0, TDB_SEQNUM, O_RDONLY, 0);
 	}
@@ -262,6 +265,7 @@ static int open_store(const char *path, struct open_tdb **out)
 		return ENOMEM;
 	}
 	open->tdb = tdb;
+	open->read_only = read_only;
 	open->device = st.st_dev;
 	open->inode = st.st_ino;
 	open->next = open_tdbs;
@@ -618,8 +622,13 @@ static int transaction_end(struct tdb_context *tdb, int error)
 	return 0;
 }
 
-static int transaction_begin(struct tdb_context *tdb)
+static int transaction_begin(struct ntvfs_xattr_tdb *store)
 {
+	struct tdb_context *tdb = store->open->tdb;
+
+	if (store->open->read_only) {
+		return EROFS;
+	}
 	errno = 0;
 	if (tdb_transaction_start(tdb) != 0) {
 		return tdb_errno(tdb);
@@ -643,7 +652,7 @@ static int attribute_change(struct ntvfs_xattr_tdb *store,
 	bool is_old_object = false;
 	int error;
 
-	error = transaction_begin(tdb);
+	error = transaction_begin(store);
 	if (error != 0) {
 		return error;
 	}
@@ -723,7 +732,7 @@ int ntvfs_xattr_tdb_forget(struct ntvfs_xattr_tdb *store,
 	if (tdb_exists(tdb, tdb_key) == 0) {
 		return 0;
 	}
-	error = transaction_begin(tdb);
+	error = transaction_begin(store);
 	if (error != 0) {
 		return error;
 	}

@@ -32,7 +32,8 @@ struct ntvfs_xattr_tdb_key {
 
 /*
  * Open or make the tdb at path (mode 0600; to be called as root). Errors are
- * those of open(2); EIO: it is there but no tdb of ours.
+ * those of open(2); EIO: it is there but no tdb of ours. On a file system that
+ * is mounted read-only it can be read, and changes say EROFS.
  */
 int ntvfs_xattr_tdb_open(TALLOC_CTX *mem_ctx,
 			 const char *path,
