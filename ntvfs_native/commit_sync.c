@@ -136,21 +136,21 @@ enum nv_status nv_sync_group(struct nv_volume *volume, uint64_t group)
 enum nv_status nv_sync_root(struct nv_volume *volume,
 			    struct nv_disk_root *root)
 {
+	uint64_t block = NV_ROOT_BLOCK_0 + (root->sequence & 1);
 	enum nv_status status;
 
 	if (nv_is_withdrawn(volume)) {
 		return NV_ERR_WITHDRAWN;
 	}
-	status = nv_root_write(volume->io, root);
-	if (status != NV_OK) {
-		return nv_withdraw(volume, NV_ERR_IO,
-				   "the root of group %llu cannot be written; "
-				   "look after the disk, attach again",
-				   (unsigned long long)root->sequence);
-	}
+	/*
+	 * By a store, as all metadata: pwrite would wait for whoever is
+	 * writing data into the image. Torn, it is no root (checksum), and the
+	 * other one counts.
+	 */
+	nv_root_seal(root);
+	memcpy(nv_block_at(volume, block), root, sizeof(*root));
 	NV_KILL_POINT("commit: root written, not flushed");
-	status = sync_blocks(volume, NV_ROOT_BLOCK_0 + (root->sequence & 1),
-			     1);
+	status = sync_blocks(volume, block, 1);
 	if (status != NV_OK) {
 		return status;
 	}

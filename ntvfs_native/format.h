@@ -15,7 +15,7 @@
  *
  *   block 0     super block, written once by format
  *   block 1, 2  the two root slots, written in turn by every commit
- *   block 3     scratch, what a device flush writes to
+ *   block 3     never written: a page to name when the disk is to flush
  *   block 8...  everything else, in any order
  *
  * A root names one map (a radix tree of 256-way nodes) per region. A region

@@ -8,7 +8,7 @@
  * three implementations: image file, block device (both in io_file.c) and
  * simdisk (torture), which keeps what is durable apart from what is not.
  *
- * Metadata is changed by stores into the mapping, file data and roots by
+ * Metadata and roots are changed by stores into the mapping, file data by
  * pwrite; mapping and pread/pwrite must be coherent (one page cache).
  */
 

@@ -93,14 +93,19 @@ enum nv_status nv_root_find(struct nv_io *io,
 	return NV_OK;
 }
 
+void nv_root_seal(struct nv_disk_root *root)
+{
+	root->checksum = nv_checksum(root, offsetof(struct nv_disk_root,
+						    checksum));
+}
+
 enum nv_status nv_root_write(struct nv_io *io, struct nv_disk_root *root)
 {
 	uint64_t block = NV_ROOT_BLOCK_0 + (root->sequence & 1);
 	uint8_t buffer[NV_BLOCK_SIZE] = {0};
 	int ret;
 
-	root->checksum = nv_checksum(root, offsetof(struct nv_disk_root,
-						    checksum));
+	nv_root_seal(root);
 	memcpy(buffer, root, sizeof(*root));
 	ret = io->ops->pwrite(io, buffer, sizeof(buffer),
 			      block << NV_BLOCK_SHIFT);

@@ -312,6 +312,7 @@ bool nv_root_valid(const struct nv_disk_root *root, const uint8_t uuid[16]);
 enum nv_status nv_root_find(struct nv_io *io,
 			    const struct nv_disk_super *super,
 			    struct nv_disk_root *root);
+void nv_root_seal(struct nv_disk_root *root);
 enum nv_status nv_root_write(struct nv_io *io, struct nv_disk_root *root);
 void nv_super_seal(struct nv_disk_super *super);
 
