@@ -18,8 +18,9 @@
  * the process it has happened or it has not. It is durable once a commit that
  * began after the call has returned: nv_volume_commit, nv_file_flush, or the
  * commit that nv_volume_tick makes every few seconds. What a power cut leaves
- * is a prefix of the history of operations, except that file data written in
- * place (over data that was there before) may be newer than that prefix.
+ * is a prefix of the history of operations, except for file data written in
+ * place (over data that was there before): it may be newer than that prefix,
+ * and, where the commit was nv_file_flush of another file, older.
  *
  * Caveats. An attachment must not be used in a child after fork: attach
  * again there. The path of the segment must be on a tmpfs. A process that is
@@ -402,7 +403,11 @@ enum nv_status nv_allocated_ranges(struct nv_volume *volume, nv_file_id id,
 				   struct nv_range *range, uint32_t count,
 				   uint32_t *returned);
 
-/* The file's data and metadata are durable on return. */
+/*
+ * The file's data and all metadata are durable on return. What others have
+ * written over data of their files is not written out; nv_volume_commit does
+ * that, too.
+ */
 enum nv_status nv_file_flush(struct nv_volume *volume, nv_file_id id);
 
 /* Ask for reservation windows of this many bytes for the file (0: grow as

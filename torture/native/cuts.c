@@ -206,7 +206,7 @@ static bool find_state(struct judgement *judgement, struct nv_volume *volume,
 	/* The newest first: one state can look like another. */
 	for (state = judgement->last + 1; state > judgement->cut->first;
 	     state--) {
-		if (tree_is_state(cuts->history, state - 1,
+		if (tree_is_state(cuts->history, &cuts->synced, state - 1,
 				  judgement->newest, found, problem)) {
 			judgement->state = state - 1;
 			tree_free(found);
@@ -380,6 +380,7 @@ void cuts_forget(struct cuts *cuts)
 	}
 	cuts->states = 0;
 	cuts->durable = 0;
+	memset(&cuts->synced, 0, sizeof(cuts->synced));
 	add_state(cuts);
 }
 
@@ -431,6 +432,9 @@ bool cuts_step(struct cuts *cuts)
 	    (workload->work.kind == WORK_COMMIT ||
 	     workload->work.kind == WORK_FLUSH)) {
 		cuts->durable = cuts->states - 1;
+		tree_note_synced(&cuts->synced,
+				 workload->work.kind == WORK_FLUSH ?
+				 workload->work.object : 0, cuts->durable);
 		/* What the disk holds now, before anything else happens. */
 		take(cuts, SIMDISK_DROP_ALL, "the return of a commit");
 		judge_pending(cuts);
@@ -455,6 +459,7 @@ void cuts_end(struct cuts *cuts)
 			 sizeof(cuts->workload.work.text), "detach");
 		judge_pending(cuts);
 		cuts->durable = cuts->states - 1;
+		tree_note_synced(&cuts->synced, 0, cuts->durable);
 		take(cuts, SIMDISK_DROP_ALL, "the return of detach");
 	}
 	judge_pending(cuts);

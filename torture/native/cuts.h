@@ -44,6 +44,7 @@ struct cuts {
 	struct tree **history;	/* [0]: after the first commit */
 	uint32_t states;
 	uint32_t durable;	/* this state and later ones are durable */
+	struct tree_synced synced;
 	struct cut *pending;
 	uint32_t pending_count;
 	uint32_t pending_room;

@@ -76,6 +76,7 @@ struct injection {
 	struct tree **history;
 	uint32_t states;
 	uint32_t durable;
+	struct tree_synced synced;
 };
 
 static struct inject_shared *shared;
@@ -127,7 +128,7 @@ static bool judge(struct injection *this, struct simdisk *disk, char *problem)
 		return false;
 	}
 	for (state = this->states; state > this->durable && !ok; state--) {
-		ok = tree_is_state(this->history, state - 1,
+		ok = tree_is_state(this->history, &this->synced, state - 1,
 				   this->states - 1, found, problem);
 		if (nearest[0] == 0) {
 			snprintf(nearest, sizeof(nearest), "%s", problem);
@@ -197,6 +198,11 @@ static bool run_calls(struct injection *this, struct simdisk *disk,
 			if (workload->work.kind == WORK_COMMIT ||
 			    workload->work.kind == WORK_FLUSH) {
 				this->durable = this->states - 1;
+				tree_note_synced(
+					&this->synced,
+					workload->work.kind == WORK_FLUSH ?
+					workload->work.object : 0,
+					this->durable);
 			}
 			continue;
 		}

@@ -500,7 +500,42 @@ bool tree_equal(const struct tree *expected, const struct tree *found,
 {
 	struct tree *history = (struct tree *)expected;
 
-	return tree_is_state(&history, 0, 0, found, problem);
+	return tree_is_state(&history, NULL, 0, 0, found, problem);
+}
+
+void tree_note_synced(struct tree_synced *synced, nv_file_id id,
+		      uint32_t state)
+{
+	uint32_t at = synced->flushes % TREE_FLUSHES;
+
+	if (id == 0) {
+		synced->all = state;
+		synced->flushes = 0;
+		return;
+	}
+	synced->flush[at].id = id;
+	synced->flush[at].state = state;
+	synced->flushes++;
+}
+
+/* The earliest state whose bytes the object may have. */
+static uint32_t synced_since(const struct tree_synced *synced, uint32_t first,
+			     nv_file_id id)
+{
+	uint32_t since;
+	uint32_t i;
+
+	if (synced == NULL) {
+		return first;
+	}
+	since = synced->all;
+	for (i = 0; i < synced->flushes && i < TREE_FLUSHES; i++) {
+		if (synced->flush[i].id == id &&
+		    synced->flush[i].state > since) {
+			since = synced->flush[i].state;
+		}
+	}
+	return since < first ? since : first;
 }
 
 static bool byte_allowed(struct tree *const *history, uint32_t first,
@@ -520,8 +555,9 @@ static bool byte_allowed(struct tree *const *history, uint32_t first,
 	return false;
 }
 
-bool tree_is_state(struct tree *const *history, uint32_t first, uint32_t last,
-		   const struct tree *found, char *problem)
+bool tree_is_state(struct tree *const *history,
+		   const struct tree_synced *synced, uint32_t first,
+		   uint32_t last, const struct tree *found, char *problem)
 {
 	const struct tree *expected = history[first];
 	uint32_t i;
@@ -532,6 +568,7 @@ bool tree_is_state(struct tree *const *history, uint32_t first, uint32_t last,
 	for (i = 0; i < found->count; i++) {
 		const struct tree_item *item = &found->item[i];
 		const struct tree_item *told = tree_find(expected, item->id);
+		uint32_t since = synced_since(synced, first, item->id);
 		uint64_t at;
 
 		if (told->size != item->size) {
@@ -548,7 +585,7 @@ bool tree_is_state(struct tree *const *history, uint32_t first, uint32_t last,
 		}
 		for (at = 0; at < item->size; at++) {
 			if (told->data[at] == item->data[at] ||
-			    byte_allowed(history, first, last, item->id, at,
+			    byte_allowed(history, since, last, item->id, at,
 					 item->data[at])) {
 				continue;
 			}

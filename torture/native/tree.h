@@ -67,11 +67,32 @@ bool tree_equal(const struct tree *expected, const struct tree *found,
 		char *problem);
 
 /*
- * found is what history[first] tells, but bytes may be those of any later
- * state up to history[last]: data is written in place.
+ * Since which state data written over data is known to be on the disk: for all
+ * objects since the last commit, for some since a flush of theirs.
  */
-bool tree_is_state(struct tree *const *history, uint32_t first, uint32_t last,
-		   const struct tree *found, char *problem);
+#define TREE_FLUSHES 64
+
+struct tree_synced {
+	uint32_t all;
+	struct {
+		nv_file_id id;
+		uint32_t state;
+	} flush[TREE_FLUSHES];	/* the last ones */
+	uint32_t flushes;
+};
+
+/* A commit or flush (id 0: a commit) that returned made this state durable. */
+void tree_note_synced(struct tree_synced *synced, nv_file_id id,
+		      uint32_t state);
+
+/*
+ * found is what history[first] tells, but bytes may be those of any later
+ * state up to history[last], because data is written in place, and of earlier
+ * ones as long as nothing has synced them (synced NULL: history[first] has).
+ */
+bool tree_is_state(struct tree *const *history,
+		   const struct tree_synced *synced, uint32_t first,
+		   uint32_t last, const struct tree *found, char *problem);
 
 /*
  * A process died in a call that leads from before to after. found is one of
