@@ -246,9 +246,19 @@ static bool is_listed(const struct xattr_file *file, const char *name)
 	return false;
 }
 
+static bool has_type(const char *name)
+{
+	size_t length = strlen(name);
+	size_t type = strlen(STREAM_TYPE);
+
+	return length > type &&
+	       strcasecmp(name + length - type, STREAM_TYPE) == 0;
+}
+
 /*
  * The data of a stream in an xattr: as streams_xattr keeps it, with a NUL byte
- * behind, unless Samba 4's list of streams has it, which wrote none.
+ * behind, unless Samba 4's own file server wrote it: its list of streams has
+ * it, or it has neither NUL nor type.
  */
 static void look_at_stream(const struct xattr_file *file,
 			   struct xattr_value *value)
@@ -258,6 +268,11 @@ static void look_at_stream(const struct xattr_file *file,
 	value->name = value->xattr_name + strlen(NTVFS_XATTR_DOSSTREAM_PREFIX);
 	value->size = blob->length;
 	if (is_listed(file, value->name)) {
+		return;
+	}
+	if (!has_type(value->name) && blob->length > 0 &&
+	    blob->data[blob->length - 1] != '\0')
+	{
 		return;
 	}
 	if (blob->length == 0 || blob->data[blob->length - 1] != '\0') {

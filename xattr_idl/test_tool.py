@@ -185,6 +185,14 @@ class ToolTest(unittest.TestCase):
         self.assertIn('BAD "user.DosStream.one:$DATA" (5 bytes)',
                       self.dump(status=1))
 
+    def test_stream_without_nul_and_type(self):
+        """Samba 4's own file server left it, and a list of other names."""
+        self.set_xattr('user.DosStream.one', b'12345')
+        self.set_xattr('user.DosStream.two', b'12345\0')
+        shown = self.xattrs()
+        self.assertEqual(shown['user.DosStream.one']['size'], 5)
+        self.assertEqual(shown['user.DosStream.two']['size'], 5)
+
     def test_stream_file(self):
         name = 'user.ntvfs.str.large:$DATA'
         identity = bytes(range(0xa0, 0xb0))
