@@ -101,6 +101,33 @@ size_t ntvfs_stream_own_handles(struct vfs_handle_struct *handle,
 	return count;
 }
 
+static void count_with_delete(struct vfs_handle_struct *handle,
+			      struct files_struct *fsp,
+			      void *private_data)
+{
+	size_t *count = private_data;
+
+	if (fsp->access_mask & DELETE_ACCESS) {
+		*count += 1;
+	}
+}
+
+/* As ntvfs_may_rename() asks it of a file. */
+static bool has_handle_to_delete(struct vfs_handle_struct *handle,
+				 const struct ntvfs_object *object,
+				 const char *name)
+{
+	size_t with_delete = 0;
+
+	if (!handle->conn->sconn->using_smb2 ||
+	    ntvfs_stream_own_handles(handle, object, name) == 0)
+	{
+		return true;
+	}
+	for_own_handles(handle, object, name, count_with_delete, &with_delete);
+	return with_delete != 0;
+}
+
 struct count_opens_state {
 	struct server_id self;
 	bool self_too;
@@ -429,6 +456,10 @@ int ntvfs_stream_rename(struct vfs_handle_struct *handle,
 	    !ntvfs_object_of(handle, base, &object, &base_st))
 	{
 		error = errno;
+		goto done;
+	}
+	if (!has_handle_to_delete(handle, &object, from)) {
+		error = EACCES;
 		goto done;
 	}
 	if (to != NULL) {

@@ -216,6 +216,11 @@ class Rename(smb_test.SmbTest):
         rights = smb.ALL_ACCESS & ~smb.DELETE
         self.put('f', b'data')
         self.tree.mkdir(self.path('d'))
+        self.tree.put(self.path('f:s'), b'stream')
+        with self.tree.open(self.path('f:s'), access=rights) as h:
+            self.assert_status('ACCESS_DENIED', h.rename, ':t')
+        with self.tree.open(self.path('f:s'), access=smb.DELETE) as h:
+            h.rename(':t')
         for name in 'f', 'd':
             with self.tree.open(self.path(name), access=rights) as h:
                 self.assert_status('ACCESS_DENIED', h.rename,
