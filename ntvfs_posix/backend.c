@@ -41,29 +41,21 @@ static const struct ntvfs_backend_ops posix_ops = {
 static int open_xattr_tdb(struct ntvfs_posix *posix)
 {
 	const struct ntvfs_posix_io *io = posix->io;
-	char *path = NULL;
+	char path[NTVFS_PRIVATE_PATH_SIZE];
 	int folder_fd = -1;
 	int error = 0;
 
-	path = talloc_asprintf(posix,
-			       "%s/" NTVFS_POSIX_PRIVATE_FOLDER "/xattr.tdb",
-			       posix->config.path);
-	if (path == NULL) {
-		error = ENOMEM;
-		goto done;
-	}
 	io->become_root(io->context);
 	error = ntvfs_private_folder_open(posix->config.path,
 					  NULL,
 					  true,
 					  &folder_fd);
 	if (error == 0) {
-		close(folder_fd);
+		ntvfs_private_folder_path(folder_fd, "xattr.tdb", path);
 		error = ntvfs_xattr_tdb_open(posix, path, &posix->xattr_tdb);
+		close(folder_fd);
 	}
 	io->unbecome_root(io->context);
-done:
-	TALLOC_FREE(path);
 	return error;
 }
 

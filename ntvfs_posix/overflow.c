@@ -26,7 +26,6 @@ _Static_assert(sizeof(struct signal) == 4, "the layout of shared memory");
 #define SIGNAL_BYTES 4096
 
 struct ntvfs_overflow {
-	char *path;
 	struct signal *signal;
 	uint32_t stores_seen;	     /* signal's, before the last look */
 	struct ntvfs_xattr_tdb *tdb; /* NULL: there was none then */
@@ -84,6 +83,7 @@ done:
 static int store_open(struct ntvfs_posix *posix, bool create)
 {
 	struct ntvfs_overflow *overflow = posix->overflow;
+	char path[NTVFS_PRIVATE_PATH_SIZE];
 	int folder_fd = -1;
 	int error;
 
@@ -94,15 +94,16 @@ static int store_open(struct ntvfs_posix *posix, bool create)
 	if (error != 0) {
 		return error;
 	}
-	close(folder_fd);
+	ntvfs_private_folder_path(folder_fd, NTVFS_OVERFLOW_NAME, path);
 	if (create) {
-		return ntvfs_xattr_tdb_open(overflow,
-					    overflow->path,
-					    &overflow->tdb);
+		error = ntvfs_xattr_tdb_open(overflow, path, &overflow->tdb);
+	} else {
+		error = ntvfs_xattr_tdb_open_existing(overflow,
+						      path,
+						      &overflow->tdb);
 	}
-	return ntvfs_xattr_tdb_open_existing(overflow,
-					     overflow->path,
-					     &overflow->tdb);
+	close(folder_fd);
+	return error;
 }
 
 /*
@@ -137,13 +138,6 @@ int ntvfs_overflow_start(struct ntvfs_posix *posix)
 	}
 	talloc_set_destructor(overflow, overflow_destructor);
 	posix->overflow = overflow;
-	overflow->path = talloc_asprintf(overflow,
-					 "%s/" NTVFS_POSIX_PRIVATE_FOLDER
-					 "/" NTVFS_OVERFLOW_NAME,
-					 posix->config.path);
-	if (overflow->path == NULL) {
-		return ENOMEM;
-	}
 	io->become_root(io->context);
 	error = signal_map(posix->config.lock_path, &overflow->signal);
 	io->unbecome_root(io->context);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "ntvfs_posix/ntvfs_posix.h"
@@ -80,4 +81,11 @@ int ntvfs_private_folder_open(const char *share_path,
 	error = subfolder_open(folder, name, create, fd);
 	close(folder);
 	return error;
+}
+
+void ntvfs_private_folder_path(int fd,
+			       const char *name,
+			       char path[NTVFS_PRIVATE_PATH_SIZE])
+{
+	snprintf(path, NTVFS_PRIVATE_PATH_SIZE, "/proc/self/fd/%d/%s", fd, name);
 }

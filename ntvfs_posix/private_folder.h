@@ -28,4 +28,14 @@ int ntvfs_private_folder_open(const char *share_path,
 			      bool create,
 			      int *fd);
 
+/*
+ * A path of something in an open folder, for calls that take no descriptor of
+ * it. It leads there whatever the folder is called meanwhile: by its name,
+ * who may write to the share's top could lead root elsewhere.
+ */
+#define NTVFS_PRIVATE_PATH_SIZE 64
+void ntvfs_private_folder_path(int fd,
+			       const char *name,
+			       char path[NTVFS_PRIVATE_PATH_SIZE]);
+
 #endif /* NTVFS_PRIVATE_FOLDER_H */
