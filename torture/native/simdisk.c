@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@
 #define EARLY_WINDOW 64
 
 struct simdisk {
+	/* durable, seed, counts: threads of the engine call at once */
+	pthread_mutex_t mutex;
 	int fd;			/* memfd: the present content */
 	uint8_t *present;
 	uint8_t *durable;
@@ -105,12 +108,17 @@ static int set_size(struct simdisk *disk, uint64_t size)
 int simdisk_create(uint64_t size, uint64_t seed, struct simdisk **result)
 {
 	struct simdisk *disk = NULL;
+	pthread_mutexattr_t attributes;
 	int ret;
 
 	disk = calloc(1, sizeof(*disk));
 	if (disk == NULL) {
 		return ENOMEM;
 	}
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&disk->mutex, &attributes);
+	pthread_mutexattr_destroy(&attributes);
 	disk->seed = seed_derive(seed, 0x51d1);
 	disk->fd = memfd_create("simdisk", MFD_CLOEXEC);
 	if (disk->fd < 0) {
@@ -184,12 +192,23 @@ void simdisk_set_early(struct simdisk *disk, uint32_t percent)
 	disk->early_percent = percent;
 }
 
+static void lock(const struct simdisk *disk)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&disk->mutex);
+}
+
+static void unlock(const struct simdisk *disk)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)&disk->mutex);
+}
+
 /* Copy each sector of a range that differs, in percent of the cases. */
 static void write_some(struct simdisk *disk, uint64_t start, uint64_t end,
 		       uint32_t percent)
 {
 	uint64_t at;
 
+	lock(disk);
 	for (at = start; at < end; at += SIMDISK_SECTOR) {
 		if (memcmp(disk->durable + at, disk->present + at,
 			   SIMDISK_SECTOR) == 0) {
@@ -202,25 +221,31 @@ static void write_some(struct simdisk *disk, uint64_t start, uint64_t end,
 			disk->is_handed[at / SIMDISK_SECTOR] = 0;
 		}
 	}
+	unlock(disk);
 }
 
 void simdisk_write_early(struct simdisk *disk)
 {
 	uint64_t blocks = disk->size / BLOCK;
-	uint64_t first = seed_below(&disk->seed, blocks);
-	uint64_t end = first + EARLY_WINDOW;
+	uint64_t first;
+	uint64_t end;
 
+	lock(disk);
+	first = seed_below(&disk->seed, blocks);
+	end = first + EARLY_WINDOW;
 	if (end > blocks) {
 		end = blocks;
 	}
 	write_some(disk, first * BLOCK, end * BLOCK,
 		   (uint32_t)seed_below(&disk->seed, 101));
+	unlock(disk);
 }
 
 void simdisk_settle(struct simdisk *disk)
 {
 	uint64_t at;
 
+	lock(disk);
 	/* Untouched blocks of the durable content stay without memory. */
 	for (at = 0; at < disk->size; at += BLOCK) {
 		if (memcmp(disk->durable + at, disk->present + at, BLOCK) !=
@@ -228,6 +253,7 @@ void simdisk_settle(struct simdisk *disk)
 			memcpy(disk->durable + at, disk->present + at, BLOCK);
 		}
 	}
+	unlock(disk);
 }
 
 static bool sector_survives(enum simdisk_fate fate, struct seed *seed)
@@ -279,6 +305,7 @@ int simdisk_cut(const struct simdisk *disk, enum simdisk_fate fate,
 	if (ret != 0) {
 		return ret;
 	}
+	lock(disk);
 	for (at = 0; at < disk->size; at += BLOCK) {
 		memcpy(block, disk->durable + at, BLOCK);
 		for (s = 0; s < BLOCK; s += SIMDISK_SECTOR) {
@@ -296,6 +323,7 @@ int simdisk_cut(const struct simdisk *disk, enum simdisk_fate fate,
 		memcpy(cut->present + at, block, BLOCK);
 		memcpy(cut->durable + at, block, BLOCK);
 	}
+	unlock(disk);
 	if (unsynced != NULL) {
 		*unsynced = decided;
 	}
@@ -306,18 +334,26 @@ int simdisk_cut(const struct simdisk *disk, enum simdisk_fate fate,
 /* Count the call, tell the hook, fail if it is time. */
 static int begin_call(struct simdisk *disk, enum simdisk_call call)
 {
+	uint64_t number;
+	int ret = 0;
+
+	lock(disk);
 	disk->calls[call]++;
+	number = disk->calls[call];
+	unlock(disk);
 	if (disk->hook != NULL) {
-		disk->hook(disk->private_data, call, disk->calls[call]);
+		disk->hook(disk->private_data, call, number);
 	}
+	lock(disk);
 	if (seed_chance(&disk->seed, disk->early_percent)) {
 		simdisk_write_early(disk);
 	}
-	if (disk->fail_at == disk->calls[call] && disk->fail_call == call) {
+	if (disk->fail_at == number && disk->fail_call == call) {
 		disk->failed = true;
-		return disk->fail_error;
+		ret = disk->fail_error;
 	}
-	return 0;
+	unlock(disk);
+	return ret;
 }
 
 static struct simdisk *disk_of(struct nv_io *io)
@@ -427,8 +463,10 @@ static int simdisk_flush(struct nv_io *io)
 		write_some(disk, 0, disk->size, 50);
 		return ret;
 	}
+	lock(disk);
 	simdisk_settle(disk);
 	memset(disk->is_handed, 0, disk->size / SIMDISK_SECTOR + 1);
+	unlock(disk);
 	return 0;
 }
 
@@ -450,6 +488,7 @@ static int simdisk_sync_range(struct nv_io *io, uint64_t offset,
 	if (end > disk->size) {
 		end = disk->size;
 	}
+	lock(disk);
 	for (; offset < end; offset += SIMDISK_SECTOR) {
 		if (memcmp(disk->durable + offset, disk->present + offset,
 			   SIMDISK_SECTOR) == 0) {
@@ -459,6 +498,7 @@ static int simdisk_sync_range(struct nv_io *io, uint64_t offset,
 		       SIMDISK_SECTOR);
 		disk->is_handed[offset / SIMDISK_SECTOR] = 1;
 	}
+	unlock(disk);
 	return 0;
 }
 
@@ -473,6 +513,7 @@ static int simdisk_barrier(struct nv_io *io)
 		write_some(disk, 0, disk->size, 50);
 		return ret;
 	}
+	lock(disk);
 	for (sector = 0; sector < disk->size / SIMDISK_SECTOR; sector++) {
 		if (disk->is_handed[sector] == 0) {
 			continue;
@@ -482,6 +523,7 @@ static int simdisk_barrier(struct nv_io *io)
 		       SIMDISK_SECTOR);
 		disk->is_handed[sector] = 0;
 	}
+	unlock(disk);
 	return 0;
 }
 

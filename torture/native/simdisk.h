@@ -15,7 +15,9 @@
  * Stores into the mapping cannot be seen, so what is dirty is found by
  * comparing the two contents.
  *
- * A disk belongs to one thread. After fork the child may only make cuts of it.
+ * Threads may use a disk at once. A cut made meanwhile takes each sector as it
+ * is at some moment of the cutting; that is what a real one may leave, if
+ * nobody flushes meanwhile. After fork the child may only make cuts of it.
  */
 
 #ifndef TORTURE_SIMDISK_H

@@ -79,6 +79,7 @@ bool torture_check_disk(struct simdisk *disk, const char *when,
 /* The modes. */
 void torture_model(struct torture *torture);
 void torture_powercut(struct torture *torture);
+void torture_threads(struct torture *torture);
 void torture_ace(struct torture *torture);
 void torture_kill(struct torture *torture);
 void torture_full(struct torture *torture);

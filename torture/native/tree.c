@@ -753,6 +753,46 @@ bool tree_is_between(const struct tree *before, const struct tree *after,
 	return true;
 }
 
+bool tree_is_on_the_way(struct tree *const *history, uint32_t state,
+			uint32_t last, const struct tree *found)
+{
+	const struct tree *before = history[state];
+	const struct tree *after = history[state + 1];
+	uint32_t changed = 0;
+	uint32_t i;
+
+	if (found->count != before->count || found->count != after->count) {
+		return false;
+	}
+	for (i = 0; i < found->count; i++) {
+		const struct tree_item *item = &found->item[i];
+		const struct tree_item *b = tree_find(before, item->id);
+		const struct tree_item *a = tree_find(after, item->id);
+		uint64_t at;
+		bool same;
+
+		if (b == NULL || a == NULL) {
+			return false;
+		}
+		same = strcmp(b->text, item->text) == 0;
+		if (!same) {
+			changed++;
+			if (changed > 1 || !words_between(b->text, a->text,
+							  item->text)) {
+				return false;
+			}
+		}
+		for (at = 0; at < item->size; at++) {
+			if (!byte_allowed(history, state, last, item->id, at,
+					  item->data[at]) &&
+			    (same || item->data[at] != 0)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 struct packed_item {
 	uint64_t id;
 	uint64_t size;

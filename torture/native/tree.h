@@ -95,6 +95,13 @@ bool tree_is_state(struct tree *const *history,
 		   uint32_t last, const struct tree *found, char *problem);
 
 /*
+ * found is on the way from history[state] to history[state + 1], a call that
+ * only changes one object's data in several operations; bytes as above.
+ */
+bool tree_is_on_the_way(struct tree *const *history, uint32_t state,
+			uint32_t last, const struct tree *found);
+
+/*
  * A process died in a call that leads from before to after. found is one of
  * the two or, if the call only changes one object's data, on the way: each
  * byte is from one of the two, the size in between. Objects are told apart by
