@@ -84,8 +84,9 @@ int xattr_check(const char *path, bool remove_unused)
 			strerror(error));
 		return 2;
 	}
-	printf("%" PRIu64 " files and folders, %" PRIu64 " stream files, %" PRIu64
-	       " records: %" PRIu64 " found, %" PRIu64 " removed\n",
+	printf("%" PRIu64 " files and folders, %" PRIu64 " stream files, "
+	       "%" PRIu64 " records: %" PRIu64 " found, %" PRIu64
+	       " removed\n",
 	       result.objects,
 	       result.files,
 	       result.records,
