@@ -424,6 +424,77 @@ static void test_items(void **state)
 	}
 }
 
+static void test_other_machine_and_other_places(void **state)
+{
+	struct test_place *place = *state;
+	struct nv_attach_params params = {
+		.segment_directory = "/nonexistent",
+	};
+	struct nv_volume *volume = NULL;
+	char message[NV_MESSAGE_SIZE] = "";
+	struct nv_disk_super super;
+	struct nv_disk_root root;
+	struct nv_info info = {0};
+	struct nv_io *io = NULL;
+	nv_file_id id;
+
+	test_format(place, 4, 0);
+	/* A root of another machine that has it attached, or had. */
+	assert_int_equal(nv_io_open(place->image, false, &io), 0);
+	assert_int_equal(io->ops->pread(io, &super, sizeof(super), 0), 0);
+	assert_ok(nv_root_find(io, &super, &root));
+	root.state = NV_STATE_ATTACHED;
+	memset(root.machine_id, 0x77, 16);
+	assert_ok(nv_root_write(io, &root));
+	io->ops->close(io);
+	assert_status(test_try_attach(place, 0, &volume, message),
+		      NV_ERR_IN_USE);
+	assert_non_null(strstr(message, "another machine"));
+	assert_ok(test_try_attach(place, NV_ATTACH_FORCE, &volume, message));
+	id = test_object(volume, NV_FILE);
+	test_detach(volume);
+
+	/* No place for the segment. */
+	assert_int_equal(nv_io_open(place->image, false, &io), 0);
+	assert_status(nv_volume_attach(io, &params, &volume, message),
+		      NV_ERR_SEGMENT);
+	assert_non_null(strstr(message, "/nonexistent"));
+	io->ops->close(io);
+
+	/* Reading only. */
+	assert_ok(test_try_attach(place, NV_ATTACH_READ_ONLY, &volume,
+				  message));
+	assert_ok(nv_get_info(volume, id, &info));
+	assert_status(nv_set_info(volume, id, 0, &info), NV_ERR_READ_ONLY);
+	assert_status(nv_write(volume, id, 0, "x", 1, 0), NV_ERR_READ_ONLY);
+	test_detach(volume);
+}
+
+/* Two volumes of different shape, and attaching again and again. */
+static void test_two_volumes(void **state)
+{
+	struct test_place *place = *state;
+	struct test_place other = {{0}};
+	struct nv_volume *first = NULL;
+	struct nv_volume *second = NULL;
+	uint32_t i;
+
+	test_place_make(&other);
+	test_format(place, 4, 256);
+	test_format(&other, 8, 1024);
+	for (i = 0; i < 50; i++) {
+		first = test_attach(place);
+		second = test_attach(&other);
+		test_object(first, NV_FILE);
+		test_object(second, NV_FILE);
+		test_sound(first);
+		test_detach(first);
+		test_sound(second);
+		test_detach(second);
+	}
+	test_place_remove(&other);
+}
+
 static void test_grow(void **state)
 {
 	struct test_place *place = *state;
@@ -505,6 +576,8 @@ int main(void)
 		CASE(test_map_of_two_levels),
 		CASE(test_attach_refuses),
 		CASE(test_bad_page_withdraws),
+		CASE(test_other_machine_and_other_places),
+		CASE(test_two_volumes),
 		CASE(test_grow),
 		CASE(test_image_goes_away),
 	};
