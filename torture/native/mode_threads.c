@@ -203,8 +203,8 @@ static bool judge(void *argument, char *problem)
 		}
 		for (state = last + 1; state > taken->first[i] && !ok;
 		     state--) {
-			ok = tree_is_state(worker->history, state - 1, last,
-					   found, why);
+			ok = tree_is_state(worker->history, NULL, state - 1,
+					   last, found, why);
 			if (problem[0] == 0) {
 				snprintf(problem, TREE_PROBLEM_SIZE, "%s",
 					 why);
