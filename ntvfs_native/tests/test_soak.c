@@ -246,10 +246,94 @@ static void test_killed_writers(void **state)
 	test_place_remove(&place);
 }
 
+/* Attach, work a little, detach; over and over. */
+static void come_and_go(const struct test_place *place,
+			const struct pair *pair, uint64_t number)
+{
+	random_state = number * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	for (;;) {
+		struct nv_volume *volume = test_attach(place);
+		uint64_t count = next_random() % 20;
+
+		for (; count > 0; count--) {
+			change_pair(volume, &pair[next_random() % PAIRS]);
+			pass_object(volume);
+		}
+		assert_ok(nv_volume_detach(volume));
+	}
+}
+
+/*
+ * Nobody stays: who attaches first, recovers, and who detaches last, commits,
+ * are killed, too.
+ */
+static void test_killed_attachers(void **state)
+{
+	struct test_place place = {{0}};
+	struct nv_volume *volume = NULL;
+	struct pair pair[PAIRS];
+	pid_t pid[MOST_WRITERS];
+	uint64_t number = 0;
+	uint32_t kills = 0;
+	time_t end;
+	uint32_t i;
+
+	test_place_make(&place);
+	test_format(&place, 64, 0);
+	volume = test_attach(&place);
+	for (i = 0; i < PAIRS; i++) {
+		pair[i].left = test_object(volume, NV_SPECIAL);
+		pair[i].right = test_object(volume, NV_SPECIAL);
+	}
+	test_detach(volume);
+	random_state = 78;
+	end = time(NULL) + (time_t)seconds;
+	while (time(NULL) < end) {
+		/* Two at most, so that often nobody else is there. */
+		uint32_t count = 1 + (uint32_t)(next_random() % 2);
+		struct timespec pause = {
+			.tv_nsec = (long)(next_random() % 12000000),
+		};
+
+		for (i = 0; i < count; i++) {
+			pid[i] = fork();
+			assert_true(pid[i] >= 0);
+			if (pid[i] == 0) {
+				setenv("CMOCKA_TEST_ABORT", "1", 1);
+				come_and_go(&place, pair, ++number * 10 + i);
+				_exit(1);
+			}
+			number++;
+		}
+		nanosleep(&pause, NULL);
+		for (i = 0; i < count; i++) {
+			int status = 0;
+
+			kill(pid[i], SIGKILL);
+			assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+			if (!WIFSIGNALED(status) ||
+			    WTERMSIG(status) != SIGKILL) {
+				fail_msg("a process ended by itself");
+			}
+			kills++;
+		}
+	}
+	volume = test_attach(&place);
+	for (i = 0; i < PAIRS; i++) {
+		check_pair(volume, &pair[i]);
+	}
+	print_message("# %u kills\n", kills);
+	test_sound(volume);
+	check_left_objects(volume, pair);
+	test_detach(volume);
+	test_place_remove(&place);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_writers),
+		cmocka_unit_test(test_killed_attachers),
 	};
 
 	if (argc > 1) {
