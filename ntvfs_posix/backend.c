@@ -13,8 +13,6 @@
 #include "ntvfs_posix/stream_files.h"
 #include "ntvfs_posix/xattr_tdb.h"
 
-#define PROBE_XATTR "user.ntvfs.probe"
-
 /* How many files' complaints are remembered, to report each once. */
 #define COMPLAINTS 4096
 
@@ -141,7 +139,7 @@ int ntvfs_posix_probe_xattrs(const struct ntvfs_posix_io *io,
 	/* asking for one that cannot be there needs no right to write */
 	if (io->fgetxattr(io->context,
 			  directory_handle,
-			  PROBE_XATTR,
+			  NTVFS_XATTR_PROBE,
 			  value,
 			  sizeof(value)) >= 0)
 	{

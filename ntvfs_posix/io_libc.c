@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "ntvfs_posix/posix_io.h"
@@ -78,6 +80,18 @@ static bool libc_has_free_space(void *context, void *handle)
 	return (geteuid() == 0 ? st.f_bfree : st.f_bavail) >= enough;
 }
 
+static uint64_t libc_get_volume_id(void *context, void *handle)
+{
+	struct statfs st = {.f_type = 0};
+	uint64_t id = 0;
+
+	if (fstatfs(fd_of(handle), &st) != 0) {
+		return 0;
+	}
+	memcpy(&id, &st.f_fsid, sizeof(id));
+	return id;
+}
+
 static void libc_nothing(void *context)
 {
 	/* a tool or a test is who it is */
@@ -91,6 +105,7 @@ const struct ntvfs_posix_io ntvfs_posix_io_libc = {
 	.get_owner = libc_get_owner,
 	.get_birth = libc_get_birth,
 	.has_free_space = libc_has_free_space,
+	.get_volume_id = libc_get_volume_id,
 	.become_root = libc_nothing,
 	.unbecome_root = libc_nothing,
 };

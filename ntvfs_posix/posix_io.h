@@ -53,6 +53,13 @@ struct ntvfs_posix_io {
 	 */
 	bool (*has_free_space)(void *context, void *handle);
 
+	/*
+	 * A number of the file system that the object is on, the same when
+	 * it is mounted again, and another one for each snapshot that can be
+	 * written to; 0 where that is not known.
+	 */
+	uint64_t (*get_volume_id)(void *context, void *handle);
+
 	/* What the user may not do himself is done between these two. */
 	void (*become_root)(void *context);
 	void (*unbecome_root)(void *context);

@@ -18,6 +18,9 @@
 #define NTVFS_XATTR_PRIVATE_PREFIX "user.ntvfs."
 #define NTVFS_XATTR_STREAM_FILE_PREFIX "user.ntvfs.str."
 
+/* No xattr has this name: trying to remove it tells who may change xattrs. */
+#define NTVFS_XATTR_PROBE NTVFS_XATTR_PRIVATE_PREFIX "probe"
+
 /* The most bytes of names of an object's own xattrs, each with its NUL. */
 #define NTVFS_XATTR_NAMES_MAX 61440
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "ntvfs_posix/stream_place.h"
 
 static char *small_xattr_name(TALLOC_CTX *mem_ctx, const char *name)
@@ -240,13 +241,33 @@ static int owner_of(struct ntvfs_posix *posix,
 	return 0;
 }
 
+/*
+ * On another volume than the share's own the same inode number is another
+ * object's: that of a snapshot's has even the same id.
+ */
 struct ntvfs_stream_claim
-ntvfs_stream_claim_of(const struct ntvfs_object *object, const char *name)
+ntvfs_stream_claim_of(struct ntvfs_posix *posix,
+		      const struct ntvfs_object *object,
+		      const char *name)
 {
-	return (struct ntvfs_stream_claim){
+	const struct ntvfs_posix_io *io = posix->io;
+	struct ntvfs_stream_claim claim = {
 		.inode = object->file_id,
 		.name = name,
 	};
+
+	if (!ntvfs_is_home(posix, object)) {
+		uint64_t key[2] = {
+			io->get_volume_id(io->context, object->handle),
+			object->file_id,
+		};
+
+		if (key[0] == 0) {
+			key[0] = object->volume;
+		}
+		claim.inode = XXH64(key, sizeof(key), 0);
+	}
+	return claim;
 }
 
 /* Remove the file of a stream that no xattr names any more. */
@@ -257,7 +278,7 @@ void ntvfs_stream_drop_file(struct ntvfs_posix *posix,
 			    size_t pointer_length)
 {
 	const struct ntvfs_posix_io *io = posix->io;
-	struct ntvfs_stream_claim claim = ntvfs_stream_claim_of(object, name);
+	struct ntvfs_stream_claim claim = ntvfs_stream_claim_of(posix, object, name);
 
 	io->become_root(io->context);
 	/* one that stays is of no use to anybody, and does no harm */
@@ -304,7 +325,7 @@ int ntvfs_stream_move_to_file(struct ntvfs_posix *posix,
 {
 	const struct ntvfs_posix_io *io = posix->io;
 	struct ntvfs_stream_claim claim =
-		ntvfs_stream_claim_of(object, place->name);
+		ntvfs_stream_claim_of(posix, object, place->name);
 	struct ntvfs_stream_pointer pointer = {.version = 0};
 	uid_t uid = 0;
 	gid_t gid = 0;
@@ -358,7 +379,7 @@ int ntvfs_stream_open_file(struct ntvfs_posix *posix,
 {
 	const struct ntvfs_posix_io *io = posix->io;
 	struct ntvfs_stream_claim claim =
-		ntvfs_stream_claim_of(object, place->name);
+		ntvfs_stream_claim_of(posix, object, place->name);
 	struct ntvfs_stream_pointer pointer = {.version = 0};
 	bool claimed = false;
 	uid_t uid = 0;
@@ -390,6 +411,24 @@ int ntvfs_stream_open_file(struct ntvfs_posix *posix,
 	if (error != 0 || claimed) {
 		return error;
 	}
+	if ((fcntl(*fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		/* S1: nobody writes to it, so it can be read as it is */
+		return 0;
+	}
+	error = ntvfs_xattr_remove(posix, object, NTVFS_XATTR_PROBE, true);
+	if (error == EROFS) {
+		close(*fd);
+		*fd = -1;
+		ntvfs_posix_complain(posix,
+				     object,
+				     place->pointer_name,
+				     NT_STATUS_OBJECT_NAME_NOT_FOUND,
+				     "names a file of another object, and "
+				     "none can be named instead in a "
+				     "read-only snapshot");
+		*lost = true;
+		return EIO;
+	}
 
 	error = owner_of(posix, object, &uid, &gid);
 	if (error == 0) {
@@ -402,12 +441,6 @@ int ntvfs_stream_open_file(struct ntvfs_posix *posix,
 					       &pointer,
 					       &own_fd);
 		io->unbecome_root(io->context);
-	}
-	if (error == EROFS &&
-	    (fcntl(*fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-	{
-		/* S1: nobody writes to it, so it can be read as it is */
-		return 0;
 	}
 	close(*fd);
 	*fd = -1;

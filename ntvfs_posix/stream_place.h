@@ -87,7 +87,9 @@ int ntvfs_stream_remove_shadowed(struct ntvfs_posix *posix,
 
 /* Who claims the file of a stream. */
 struct ntvfs_stream_claim
-ntvfs_stream_claim_of(const struct ntvfs_object *object, const char *name);
+ntvfs_stream_claim_of(struct ntvfs_posix *posix,
+		      const struct ntvfs_object *object,
+		      const char *name);
 
 /* Store the data as a small stream. EFBIG: they do not fit. */
 int ntvfs_stream_store_small(struct ntvfs_posix *posix,

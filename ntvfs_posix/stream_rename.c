@@ -22,9 +22,9 @@ static void rename_undo(struct ntvfs_posix *posix,
 {
 	const struct ntvfs_posix_io *io = posix->io;
 	struct ntvfs_stream_claim from =
-		ntvfs_stream_claim_of(object, source->name);
+		ntvfs_stream_claim_of(posix, object, source->name);
 	struct ntvfs_stream_claim to =
-		ntvfs_stream_claim_of(object, target->name);
+		ntvfs_stream_claim_of(posix, object, target->name);
 	struct ntvfs_stream_place now;
 	int error = 0;
 
@@ -86,9 +86,9 @@ static int rename_large(struct ntvfs_posix *posix,
 {
 	const struct ntvfs_posix_io *io = posix->io;
 	struct ntvfs_stream_claim from =
-		ntvfs_stream_claim_of(object, source->name);
+		ntvfs_stream_claim_of(posix, object, source->name);
 	struct ntvfs_stream_claim to =
-		ntvfs_stream_claim_of(object, target->name);
+		ntvfs_stream_claim_of(posix, object, target->name);
 	int error;
 
 	error = ntvfs_xattr_set(posix,

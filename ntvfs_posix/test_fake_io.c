@@ -317,6 +317,11 @@ static uint64_t fake_get_birth(void *context, void *handle)
 	return object->birth;
 }
 
+static uint64_t fake_get_volume_id(void *context, void *handle)
+{
+	return 1;
+}
+
 static bool fake_has_free_space(void *context, void *handle)
 {
 	struct fake_object *object = handle;
@@ -347,6 +352,7 @@ const struct ntvfs_posix_io fake_io = {
 	.get_owner = fake_get_owner,
 	.get_birth = fake_get_birth,
 	.has_free_space = fake_has_free_space,
+	.get_volume_id = fake_get_volume_id,
 	.become_root = fake_become_root,
 	.unbecome_root = fake_unbecome_root,
 };

@@ -13,9 +13,6 @@
 /* Most files' values and lists of names are shorter. */
 #define FIRST_TRY 1024
 
-/* No xattr has this name: trying to remove it tells who may change xattrs. */
-#define PROBE_XATTR NTVFS_XATTR_PRIVATE_PREFIX "probe"
-
 struct ntvfs_xattr_tdb_key ntvfs_xattr_key(struct ntvfs_posix *posix,
 					   const struct ntvfs_object *object)
 {
@@ -258,7 +255,7 @@ static int may_change(struct ntvfs_posix *posix,
 	if (as_root) {
 		return 0;
 	}
-	error = inode_remove(posix, object, PROBE_XATTR, false);
+	error = inode_remove(posix, object, NTVFS_XATTR_PROBE, false);
 	return error == ENODATA ? 0 : error;
 }
 

@@ -79,6 +79,13 @@ static bool next_has_free_space(void *context, void *handle)
 	return ntvfs_posix_io_libc.has_free_space(NULL, &fd);
 }
 
+static uint64_t next_get_volume_id(void *context, void *handle)
+{
+	int fd = fsp_get_pathref_fd((files_struct *)handle);
+
+	return ntvfs_posix_io_libc.get_volume_id(NULL, &fd);
+}
+
 static void next_become_root(void *context)
 {
 	become_root();
@@ -97,6 +104,7 @@ const struct ntvfs_posix_io ntvfs_io_next = {
 	.get_owner = next_get_owner,
 	.get_birth = next_get_birth,
 	.has_free_space = next_has_free_space,
+	.get_volume_id = next_get_volume_id,
 	.become_root = next_become_root,
 	.unbecome_root = next_unbecome_root,
 };

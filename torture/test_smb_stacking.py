@@ -36,6 +36,7 @@ RIVALS = ('acl_xattr', 'acl_tdb', 'streams_xattr', 'streams_depot')
 NO_XATTRS = None
 NO_TMPFS = None
 NO_IMAGE = None
+NO_BTRFS = None
 
 
 def user_xattrs(env):
@@ -52,7 +53,7 @@ def user_xattrs(env):
 
 
 def shares(env):
-    global NO_XATTRS, NO_TMPFS, NO_IMAGE
+    global NO_XATTRS, NO_TMPFS, NO_IMAGE, NO_BTRFS
     if env.backend == 'native':
         return []
     base = env.share('base').options
@@ -96,6 +97,9 @@ def shares(env):
                 wanted.append(env.share(
                     'frozen-' + store, dict(base, **{'ntvfs:xattr store':
                                                      store}), path=path))
+        NO_BTRFS = env.mount_image('btrfs', ['mkfs.btrfs', '-q'], 160)
+        if NO_BTRFS is None:
+            wanted.append(env.share('btrfs', dict(base)))
         NO_XATTRS = env.mount('bare', ['-t', 'ramfs', '-o', 'mode=755'])
         if NO_XATTRS is None:
             path = os.path.join(env.folder, 'shares', 'bare')
@@ -440,6 +444,48 @@ class ReadOnly(smb_test.SmbTest):
 
     def test_tdb(self):
         self.frozen('frozen-tdb', 3)
+
+
+class Snapshots(smb_test.SmbTest):
+    """Snapshots within the share: other volumes with the same inodes."""
+
+    SHARE = 'btrfs'
+
+    def setUp(self):
+        self.backend_is('posix')
+        self.require(NO_BTRFS)
+        smb_test.SmbTest.setUp(self)
+
+    def btrfs(self, *arguments):
+        subprocess.run(['btrfs', 'subvolume', *arguments], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def test_streams(self):
+        one, two, frozen = (self.local(n) for n in ('one', 'two', 'frozen'))
+        self.btrfs('create', one)
+        os.chown(one, private_smbd.FIRST_UID, private_smbd.FIRST_UID)
+        path = self.path('one', 'f')
+        copy = self.path('two', 'f')
+        large = b'before' * 3000
+        self.tree.put(path, b'data')
+        self.tree.put(path + ':large', large, disposition=smb.OPEN_IF)
+        self.btrfs('snapshot', one, two)
+        self.btrfs('snapshot', '-r', one, frozen)
+        self.assertEqual(self.tree.get(copy + ':large'), large)
+        self.tree.put(copy + ':large', b'after' * 3000)
+        self.assertEqual(self.tree.get(path + ':large'), large)
+        self.assertEqual(self.tree.get(copy + ':large'), b'after' * 3000)
+        self.tree.remove(copy)
+        self.assertEqual(self.tree.get(path + ':large'), large)
+        still = self.path('frozen', 'f')
+        self.assertEqual(self.tree.get(still), b'data')
+        with self.tree.open(still, access=smb.FILE_READ_ATTRIBUTES) as h:
+            self.assertEqual(len(h.streams()), 2)
+        with self.assertRaises(NTError):
+            self.tree.get(still + ':large')
+        self.tree.remove(path)
+        for name in one, two, frozen:
+            self.btrfs('delete', name)
 
 
 class Bare(OneRound):
