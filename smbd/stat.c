@@ -75,7 +75,8 @@ static int stat_directly(struct vfs_handle_struct *handle,
 	st.st_uid = stx.stx_uid;
 	st.st_gid = stx.stx_gid;
 	st.st_rdev = makedev(stx.stx_rdev_major, stx.stx_rdev_minor);
-	st.st_size = (off_t)stx.stx_size;
+	/* as smbd's own: a directory has no size, whatever it takes up */
+	st.st_size = S_ISDIR(stx.stx_mode) ? 0 : (off_t)stx.stx_size;
 	st.st_blksize = stx.stx_blksize;
 	st.st_blocks = (blkcnt_t)stx.stx_blocks;
 	st.st_atim = timespec_of(&stx.stx_atime);
