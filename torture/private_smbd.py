@@ -301,6 +301,11 @@ class PrivateSmbd:
             'NSS_WRAPPER_HOSTNAME': HOST_NAME,
             'SMB_CONF_PATH': self.conf,
         })
+        if any('asan' in os.path.basename(library)
+               for library in self.preload):
+            # Samba's programs free little at their end.
+            environment.setdefault('ASAN_OPTIONS', 'detect_leaks=0:'
+                                   'detect_odr_violation=0')
         environment.update(self.extra_environment)
         return environment
 
