@@ -33,7 +33,11 @@ static enum nv_status read_super(struct check *check)
 				struct nv_disk_super, checksum))) {
 		check_say(check, NV_FINDING_SUPER_DAMAGED,
 			  "the super block's checksum is wrong");
-		return NV_ERR_CORRUPT;
+		if (!check->params->repair ||
+		    !check_rebuild_super(check, super)) {
+			return NV_ERR_CORRUPT;
+		}
+		block.super = *super;
 	}
 	if (super->format_version != NV_FORMAT_VERSION ||
 	    super->features != 0) {

@@ -210,6 +210,12 @@ struct nv_disk_inode *check_change_inode(struct check *check,
 					 uint64_t file_id);
 /* The page goes away. */
 void check_drop(struct check *check, uint64_t page);
+/*
+ * A damaged super block made new from what it still says and what the newest
+ * root says; the inode size is that at which the root directory is found.
+ * False: it cannot be told.
+ */
+bool check_rebuild_super(struct check *check, struct nv_disk_super *super);
 /* Write all changes, if all damage is of a kind that can be repaired. */
 enum nv_status check_repair_write(struct check *check);
 void check_repair_free(struct check *check);

@@ -36,6 +36,7 @@ struct check_repair {
 static bool is_derived(enum nv_finding finding)
 {
 	switch (finding) {
+	case NV_FINDING_SUPER_DAMAGED:
 	case NV_FINDING_ROOT_COUNT:
 	case NV_FINDING_PAGE_LOST:
 	case NV_FINDING_BLOCK_BIT_MISSING:
@@ -162,6 +163,102 @@ void check_repair_free(struct check *check)
 	free(check->repair->change);
 	free(check->repair);
 	check->repair = NULL;
+}
+
+/* ---- the super block ---- */
+
+static bool newest_root(struct check *check, struct nv_disk_root *root)
+{
+	struct nv_disk_root found;
+	uint8_t block[NV_BLOCK_SIZE];
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (check_block(check, NV_ROOT_BLOCK_0 + i, block) != NV_OK) {
+			return false;
+		}
+		memcpy(&found, block, sizeof(found));
+		if (found.magic != NV_ROOT_MAGIC || (found.sequence & 1) != i ||
+		    found.checksum != XXH3_64bits(&found, offsetof(
+				    struct nv_disk_root, checksum)) ||
+		    (any && found.sequence < root->sequence)) {
+			continue;
+		}
+		*root = found;
+		any = true;
+	}
+	return any;
+}
+
+/* The first bytes of a page of inodes are those of the root directory. */
+static bool root_directory_at(struct check *check,
+			      const struct nv_disk_root *root, uint64_t page)
+{
+	const struct nv_disk_map_top *top = &root->map[NV_REGION_INODES];
+	uint64_t block = top->block;
+	struct nv_disk_map_node node;
+	struct nv_disk_inode inode;
+	uint32_t level;
+
+	if (top->height == 0 || top->height > NV_MAP_MAX_HEIGHT) {
+		return false;
+	}
+	for (level = top->height; level > 0; level--) {
+		if (block == 0 || block >= check->io->size >> NV_BLOCK_SHIFT ||
+		    check_block(check, block, &node) != NV_OK) {
+			return false;
+		}
+		block = node.entry[(page >> (NV_MAP_SHIFT * (level - 1))) &
+				   (NV_MAP_FANOUT - 1)].block;
+	}
+	if (block == 0 || block >= check->io->size >> NV_BLOCK_SHIFT ||
+	    check_block(check, block, &node) != NV_OK) {
+		return false;
+	}
+	memcpy(&inode, &node, sizeof(inode));
+	return inode.magic == NV_INODE_MAGIC &&
+		inode.file_id == root->root_directory &&
+		inode.type == NV_TYPE_DIRECTORY;
+}
+
+bool check_rebuild_super(struct check *check, struct nv_disk_super *super)
+{
+	struct nv_disk_super made = {
+		.magic = NV_SUPER_MAGIC,
+		.format_version = NV_FORMAT_VERSION,
+		.block_size = NV_BLOCK_SIZE,
+		.creation_time = super->creation_time,
+	};
+	uint8_t block[NV_BLOCK_SIZE] = {0};
+	struct nv_io *io = check->io;
+	struct nv_disk_root root = {0};
+	uint32_t size;
+
+	if (!newest_root(check, &root)) {
+		return false;
+	}
+	for (size = NV_MIN_INODE_SIZE; size <= NV_MAX_INODE_SIZE; size *= 2) {
+		/* Inode 16 begins a page at each of these sizes. */
+		if (root_directory_at(check, &root, NV_ROOT_INO /
+				      (NV_BLOCK_SIZE / size))) {
+			made.inode_size = size;
+		}
+	}
+	if (made.inode_size == 0) {
+		return false;
+	}
+	memcpy(made.uuid, root.uuid, sizeof(made.uuid));
+	memcpy(made.label, super->label, sizeof(made.label) - 1);
+	made.checksum = XXH3_64bits(&made, offsetof(struct nv_disk_super,
+						    checksum));
+	memcpy(block, &made, sizeof(made));
+	if (io->ops->pwrite(io, block, sizeof(block), 0) != 0 ||
+	    io->ops->flush(io) != 0) {
+		return false;
+	}
+	*super = made;
+	return true;
 }
 
 /* ---- bitmaps made new ---- */
@@ -387,7 +484,8 @@ enum nv_status check_repair_write(struct check *check)
 	enum nv_status status;
 	uint32_t i;
 
-	if (!check->params->repair || check->findings == 0) {
+	if (!check->params->repair || check->findings ==
+	    check->told[NV_FINDING_SUPER_DAMAGED]) {
 		return NV_OK;
 	}
 	for (i = 0; i < NV_FINDINGS; i++) {

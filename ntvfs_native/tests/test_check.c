@@ -869,6 +869,7 @@ static const struct {
 	const char *name;
 	bool mended;
 } repairs[] = {
+	{"super", true},
 	{"root data blocks", true},
 	{"root inodes", true},
 	{"block bit extra", true},

@@ -22,11 +22,11 @@ static const struct {
 } modes[] = {
 	{"model", torture_model, 20, 400, 16,
 	 "random calls, compared with the reference model"},
-	{"powercut", torture_powercut, 3, 60, 4,
+	{"powercut", torture_powercut, 3, 50, 4,
 	 "power cuts at every flush, write and many kill points"},
 	{"threads", torture_threads, 2, 24, 4,
 	 "power cuts during commits, while threads work"},
-	{"ace", torture_ace, 40, 3, 4,
+	{"ace", torture_ace, 25, 3, 4,
 	 "all short sequences of calls, each followed by a commit and a cut"},
 	{"kill", torture_kill, 60, 40, 8,
 	 "a process killed at a kill point, another that must go on"},
