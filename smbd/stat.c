@@ -82,6 +82,10 @@ static int stat_directly(struct vfs_handle_struct *handle,
 	st.st_atim = timespec_of(&stx.stx_atime);
 	st.st_mtim = timespec_of(&stx.stx_mtime);
 	st.st_ctim = timespec_of(&stx.stx_ctime);
+	if (S_ISDIR(st.st_mode)) {
+		/* a folder has no size for clients */
+		st.st_size = 0;
+	}
 	init_stat_ex_from_stat(sbuf, &st, fake);
 	if (has_birth(sbuf) && (stx.stx_mask & STATX_BTIME)) {
 		sbuf->st_ex_rdev = fold_birth(&stx.stx_btime);

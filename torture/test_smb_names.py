@@ -20,6 +20,15 @@ class Names(smb_test.SmbTest):
         self.tree.put(path, data)
         return path
 
+    def test_folders_have_no_size(self):
+        path = self.path('d')
+        self.tree.mkdir(path)
+        self.put('d\\f', b'data')
+        with self.tree.open(path) as h:
+            self.assertEqual(h.end_of_file(), 0)
+        entry = [e for e in self.tree.list(self.dir) if e.name == 'd'][0]
+        self.assertEqual(entry.size, 0)
+
     def test_file_as_it_was_is_not_there(self):
         """A share without snapshots does not give the live file for one."""
         path = self.put('f', b'now')
