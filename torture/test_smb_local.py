@@ -356,8 +356,11 @@ class Within(smb_test.SmbTest):
 
     SHARE = 'outer'
 
-    def test_private_folder_of_the_inner_share(self):
+    def setUp(self):
         self.backend_is('posix')
+        smb_test.SmbTest.setUp(self)
+
+    def test_private_folder_of_the_inner_share(self):
         inner = self.connect('inner')
         inner.put('f', b'data')
         inner.put('f:large', b'x' * 5000)
