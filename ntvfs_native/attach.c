@@ -337,9 +337,7 @@ static enum nv_status become_ready(struct nv_volume *volume, bool alone,
 		return NV_OK;
 	}
 	/* From now on the root says that the volume is attached here. */
-	status = nv_commit_group(volume,
-				 atomic_load(&volume->segment->open_group),
-				 NV_STATE_ATTACHED, NV_COMMIT_ALL);
+	status = nv_commit_all(volume, NV_STATE_ATTACHED);
 	if (status == NV_OK) {
 		status = nv_orphans_reclaim(volume);
 	}
@@ -446,10 +444,7 @@ enum nv_status nv_volume_detach(struct nv_volume *volume)
 		status = nv_orphans_reclaim(volume);
 		nv_slots_release(volume);
 		if (status == NV_OK) {
-			status = nv_commit_group(
-				volume,
-				atomic_load(&volume->segment->open_group),
-				NV_STATE_CLEAN, NV_COMMIT_ALL);
+			status = nv_commit_all(volume, NV_STATE_CLEAN);
 		}
 	}
 	/*

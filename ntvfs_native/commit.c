@@ -166,8 +166,7 @@ static bool close_group(struct nv_volume *volume, uint64_t group,
 }
 
 /* WRITING to DURABLE (I2). */
-static enum nv_status write_group(struct nv_volume *volume, uint64_t group,
-				  enum nv_commit_extent extent)
+static enum nv_status write_group(struct nv_volume *volume, uint64_t group)
 {
 	struct nv_segment *segment = volume->segment;
 	struct nv_disk_root *root = &segment->pending;
@@ -178,8 +177,7 @@ static enum nv_status write_group(struct nv_volume *volume, uint64_t group,
 		return status;
 	}
 	NV_KILL_POINT("commit: map written, not flushed");
-	if (extent == NV_COMMIT_ALL ||
-	    atomic_load(&segment->metadata_outside) != 0) {
+	if (atomic_load(&segment->metadata_outside) != 0) {
 		status = nv_sync_all(volume);
 	} else {
 		status = nv_sync_group(volume, group);
@@ -194,9 +192,6 @@ static enum nv_status write_group(struct nv_volume *volume, uint64_t group,
 	}
 	segment->root = *root;
 	atomic_store(&segment->durable_group, group);
-	if (extent == NV_COMMIT_ALL) {
-		atomic_store(&segment->full_group, group);
-	}
 	NV_KILL_POINT("commit: durable, phase still writing");
 	set_phase(segment, group, NV_PHASE_DURABLE);
 	return NV_OK;
@@ -261,8 +256,7 @@ static enum nv_status resume(struct nv_volume *volume)
 		word = atomic_load(&segment->commit_phase);
 	}
 	if (NV_PHASE_OF(word) == NV_PHASE_WRITING) {
-		/* Whatever the dead one was asked for. */
-		status = write_group(volume, group, NV_COMMIT_ALL);
+		status = write_group(volume, group);
 		word = atomic_load(&segment->commit_phase);
 	}
 	if (NV_PHASE_OF(word) == NV_PHASE_DURABLE) {
@@ -332,20 +326,8 @@ void nv_commit_rescue(struct nv_volume *volume)
 	}
 }
 
-/* A durable group covers what was asked for, but perhaps not all data. */
-static enum nv_status complete_data(struct nv_volume *volume, uint64_t group,
-				    enum nv_commit_extent extent)
-{
-	if (extent == NV_COMMIT_METADATA ||
-	    atomic_load(&volume->segment->full_group) >= group) {
-		return NV_OK;
-	}
-	return nv_sync_all(volume);
-}
-
 static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
-				    uint32_t state,
-				    enum nv_commit_extent extent)
+				    uint32_t state)
 {
 	struct nv_segment *segment = volume->segment;
 	enum nv_status status;
@@ -360,26 +342,21 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 	}
 	if (atomic_load(&segment->durable_group) >= group) {
 		/* Somebody's commit since we asked covers us. */
-		return complete_data(volume, group, extent);
+		return NV_OK;
 	}
 	nv_slots_bury(volume);
 	open = atomic_load(&segment->open_group);
 	if (atomic_load(&segment->dirty_nodes[open & 1]) == 0 &&
 	    atomic_load(&segment->heal_wanted) == 0 &&
 	    segment->root.state == state) {
-		/*
-		 * No operation has changed anything, but data may have been
-		 * written over data.
-		 */
-		if (extent == NV_COMMIT_METADATA) {
-			return nv_sync_barrier(volume);
-		}
-		return nv_sync_all(volume);
+		/* No operation has changed anything; data may have been handed
+		 * over. */
+		return nv_sync_barrier(volume);
 	}
 	if (!close_group(volume, open, state)) {
 		return NV_ERR_CORRUPT;
 	}
-	status = write_group(volume, open, extent);
+	status = write_group(volume, open);
 	if (status != NV_OK) {
 		return status;
 	}
@@ -388,14 +365,31 @@ static enum nv_status commit_locked(struct nv_volume *volume, uint64_t group,
 }
 
 enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
-			       uint32_t state, enum nv_commit_extent extent)
+			       uint32_t state)
 {
 	enum nv_status status;
 
 	nv_commit_lock(volume);
-	status = commit_locked(volume, group, state, extent);
+	status = commit_locked(volume, group, state);
 	nv_commit_unlock(volume);
 	return status;
+}
+
+enum nv_status nv_commit_all(struct nv_volume *volume, uint32_t state)
+{
+	enum nv_status status;
+
+	/*
+	 * All data first, and outside of the commit mutex: it can take long,
+	 * and flushes of single files need not wait for it.
+	 */
+	status = nv_sync_all(volume);
+	if (status != NV_OK) {
+		return status;
+	}
+	return nv_commit_group(volume,
+			       atomic_load(&volume->segment->open_group),
+			       state);
 }
 
 enum nv_status nv_volume_commit(struct nv_volume *volume)
@@ -403,9 +397,7 @@ enum nv_status nv_volume_commit(struct nv_volume *volume)
 	if ((volume->flags & NV_ATTACH_READ_ONLY) != 0) {
 		return NV_OK;
 	}
-	return nv_commit_group(volume,
-			       atomic_load(&volume->segment->open_group),
-			       NV_STATE_ATTACHED, NV_COMMIT_ALL);
+	return nv_commit_all(volume, NV_STATE_ATTACHED);
 }
 
 enum nv_status nv_volume_tick(struct nv_volume *volume)

@@ -491,5 +491,5 @@ enum nv_status nv_file_flush(struct nv_volume *volume, nv_file_id id)
 	 * of its commit, or of a later one, comes after that. */
 	return nv_commit_group(volume,
 			       atomic_load(&volume->segment->open_group),
-			       NV_STATE_ATTACHED, NV_COMMIT_METADATA);
+			       NV_STATE_ATTACHED);
 }

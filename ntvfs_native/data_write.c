@@ -113,8 +113,8 @@ enum nv_status nv_data_zero_tail(struct nv_volume *volume, nv_file_id id,
 }
 
 /*
- * Streams are written out as they go: a flush, of any file, writes everything
- * of the image that is dirty, and must not find gigabytes of somebody else's.
+ * Streams of new data are written out as they go: the next commit, for
+ * whichever file, has to wait for what it is the first to show.
  */
 static void note_behind(struct nv_volume *volume, struct nv_slot *slot,
 			uint64_t place, uint64_t length)
@@ -634,9 +634,6 @@ static enum nv_status overwrite(struct nv_volume *volume,
 		buffer += piece[i].length;
 	}
 	nv_transfer_end(slot);
-	for (i = 0; status == NV_OK && i < count; i++) {
-		note_behind(volume, slot, piece[i].place, piece[i].length);
-	}
 	return status;
 }
 

@@ -292,8 +292,7 @@ enum nv_status nv_make_space(struct nv_volume *volume, uint32_t attempt)
 	     atomic_load(&segment->heal_wanted) != 0)) {
 		return nv_commit_group(volume,
 				       atomic_load(&segment->open_group),
-				       NV_STATE_ATTACHED,
-				       NV_COMMIT_METADATA);
+				       NV_STATE_ATTACHED);
 	}
 	return NV_ERR_NO_SPACE;
 }

@@ -24,7 +24,7 @@
 #include "format.h"
 
 #define NV_SEGMENT_MAGIC UINT64_C(0x544745535346564e)
-#define NV_SEGMENT_VERSION 2
+#define NV_SEGMENT_VERSION 3
 
 #define NV_SLOTS 512
 #define NV_OBJECT_LOCKS 4096	/* hashed inodes; see nv_lock_index */
@@ -240,7 +240,6 @@ struct nv_segment {
 	_Atomic uint64_t region_backed[NV_REGION_COUNT]; /* pages whose entries
 					   have memory of their own */
 	_Atomic uint64_t root_directory;
-	_Atomic uint64_t full_group;	/* last one committed with all data */
 	_Atomic uint32_t metadata_outside; /* some block of a page or map node
 					   is not in the metadata zone */
 	_Atomic uint64_t last_commit;	/* CLOCK_MONOTONIC milliseconds */

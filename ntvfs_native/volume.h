@@ -267,13 +267,14 @@ enum nv_status nv_blocks_back(struct nv_volume *volume, uint64_t blocks);
 
 /* ---- commit.c ---- */
 
-/* Make group durable, and what is before it. */
-enum nv_commit_extent {
-	NV_COMMIT_ALL,		/* and all data written before */
-	NV_COMMIT_METADATA	/* and the data that the metadata shows (I9) */
-};
+/*
+ * Make group durable, and what is before it: metadata, and the data that it
+ * is the first to show (I9).
+ */
 enum nv_status nv_commit_group(struct nv_volume *volume, uint64_t group,
-			       uint32_t state, enum nv_commit_extent extent);
+			       uint32_t state);
+/* Everything before, all file data included. */
+enum nv_status nv_commit_all(struct nv_volume *volume, uint32_t state);
 /* Keep commits away (rank 2). */
 void nv_commit_lock(struct nv_volume *volume);
 void nv_commit_unlock(struct nv_volume *volume);
