@@ -439,6 +439,15 @@ static bool create_backend(struct vfs_handle_struct *handle,
 	posix.complain = report_complaint;
 	posix.complain_data = handle;
 	error = ntvfs_posix_create(share, &share->io, &posix, &share->backend);
+	if (error == EPERM || error == ENOTDIR || error == ELOOP) {
+		/* P1 in ntvfs_posix/private_folder.h */
+		DBG_ERR("share %s: %s/" NTVFS_POSIX_PRIVATE_FOLDER " is not a "
+			"folder that is root's and that nobody else may write "
+			"to; move it out of the way\n",
+			service,
+			posix.path);
+		goto done;
+	}
 	if (error != 0) {
 		DBG_ERR("share %s: cannot use %s: %s\n",
 			service,

@@ -9,6 +9,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+import private_smbd
 import smb2_client as smb
 import smb_test
 import stored
@@ -45,6 +46,11 @@ def shares(env):
     wanted = [env.share('contrary', dict(base, **CONTRARY))]
     for name, options in NONSENSE.items():
         wanted.append(env.share(name, dict(base, **options)))
+    usurped = env.share('usurped')
+    os.makedirs(os.path.join(usurped.path, '.ntvfs'))
+    os.chown(os.path.join(usurped.path, '.ntvfs'), private_smbd.FIRST_UID,
+             private_smbd.FIRST_UID)
+    wanted.append(usurped)
     outer = env.share('outer', mode=0o777)
     wanted += [outer, env.share('inner', path=outer.path + '/in',
                                 mode=0o777)]
@@ -328,6 +334,15 @@ class Settings(smb_test.SmbTest):
         self.assertEqual([str(a.trustee)
                           for a in stored.parse_descriptor(raw).dacl.aces],
                          [str(me)])
+
+    def test_private_folder_that_is_not_roots_is_named(self):
+        self.backend_is('posix')
+        before = len(self.log())
+        with self.assertRaises(NTError):
+            self.connect('usurped')
+        said = [line for line in self.log()[before:].splitlines()
+                if 'usurped/.ntvfs' in line]
+        self.assertEqual(len(said), 1, said)
 
     def nonsense(self, name):
         self.backend_is('posix')
