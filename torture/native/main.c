@@ -28,7 +28,7 @@ static const struct {
 	 "power cuts during commits, while threads work"},
 	{"ace", torture_ace, 25, 3, 4,
 	 "all short sequences of calls, each followed by a commit and a cut"},
-	{"kill", torture_kill, 60, 40, 8,
+	{"kill", torture_kill, 60, 40, 16,
 	 "a process killed at a kill point, another that must go on"},
 	{"full", torture_full, 3, 60, 4,
 	 "calls at every degree of fullness of the volume"},

@@ -7,7 +7,8 @@
  * A populated volume is damaged at random, mostly with all checksums made
  * right again so that the damage is met behind them. Nothing may crash, hang
  * or read out of bounds (build with --sanitize to see that); and what the
- * checker calls sound must be usable without NV_ERR_CORRUPT.
+ * checker calls sound must be usable without NV_ERR_CORRUPT. A repair leaves a
+ * volume that is as it was or sound, also when the power is cut during it.
  */
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ struct fuzz_shared {
 	uint64_t sound;		/* the checker found nothing */
 	uint64_t refused;	/* not attached */
 	uint64_t corrupt;	/* met while walking */
-	uint64_t said[64];	/* findings by name: first letters hashed */
+	uint64_t repaired;
 };
 
 struct fuzz_case {
@@ -383,28 +384,96 @@ static void use_volume(struct fuzz_case *this, struct nv_volume *volume,
 	free(seen);
 }
 
-static void count_finding(void *private_data, const char *name,
-			  const char *text)
+static uint64_t count_findings(struct simdisk *disk, bool repair)
 {
-	uint32_t hash = 0;
+	struct nv_check_params params = {.repair = repair};
+	struct nv_io *io = simdisk_open(disk);
+	uint64_t findings = UINT64_MAX;
 
-	while (*name != 0) {
-		hash = hash * 31 + (uint8_t)*name;
-		name++;
+	if (io == NULL || nv_check(io, &params, &findings) != NV_OK) {
+		findings = UINT64_MAX;
 	}
-	shared->said[hash % 64]++;
+	if (io != NULL) {
+		io->ops->close(io);
+	}
+	return findings;
+}
+
+/* A power cut at one of the calls of a repair. */
+struct repair_cut {
+	struct simdisk *disk;
+	struct simdisk *after;
+	uint64_t seed;
+};
+
+static void cut_repair(void *private_data, enum simdisk_call call,
+		       uint64_t number)
+{
+	struct repair_cut *cut = private_data;
+	struct seed seed = seed_derive(cut->seed, number);
+
+	if ((call == SIMDISK_FLUSH || call == SIMDISK_WRITE) &&
+	    (cut->after == NULL || seed_chance(&seed, 30))) {
+		simdisk_free(cut->after);
+		cut->after = NULL;
+		simdisk_cut(cut->disk, SIMDISK_MIX, seed_next(&seed),
+			    &cut->after, NULL);
+	}
+}
+
+static bool try_repair(struct fuzz_case *this, struct simdisk *damaged,
+		       uint64_t before, char *problem)
+{
+	struct repair_cut cut = {.seed = this->seed};
+	uint64_t left;
+	bool changed;
+
+	if (simdisk_cut(damaged, SIMDISK_KEEP_ALL, this->seed, &cut.disk,
+			NULL) != 0) {
+		return true;
+	}
+	simdisk_set_hook(cut.disk, cut_repair, &cut);
+	count_findings(cut.disk, true);
+	simdisk_set_hook(cut.disk, NULL, NULL);
+	changed = memcmp(simdisk_content(damaged), simdisk_content(cut.disk),
+			 simdisk_size(damaged)) != 0;
+	left = count_findings(cut.disk, false);
+	simdisk_free(cut.disk);
+	if (changed) {
+		shared->repaired++;
+	}
+	/* A super block made new lets the checker see the rest. */
+	if (changed && left != 0 && before != 1) {
+		snprintf(problem, TREE_PROBLEM_SIZE, "%llu findings, repaired,"
+			 " and %llu are left", (unsigned long long)before,
+			 (unsigned long long)left);
+		simdisk_free(cut.after);
+		return false;
+	}
+	if (cut.after != NULL) {
+		uint64_t cut_left = count_findings(cut.after, false);
+
+		if (cut_left != before && cut_left != left) {
+			snprintf(problem, TREE_PROBLEM_SIZE, "%llu findings, "
+				 "repair cut short, and %llu are left",
+				 (unsigned long long)before,
+				 (unsigned long long)cut_left);
+			simdisk_free(cut.after);
+			return false;
+		}
+	}
+	simdisk_free(cut.after);
+	return true;
 }
 
 static bool run_one(void *argument, char *problem)
 {
 	struct fuzz_case *this = argument;
 	struct seed seed = seed_derive(this->seed, 0xf022);
-	struct nv_check_params params = {.finding = count_finding};
 	struct simdisk *disk = NULL;
 	struct nv_volume *volume = NULL;
 	struct image image;
-	struct nv_io *io = NULL;
-	enum nv_status checked;
+	bool sound;
 
 	if (simdisk_cut(this->base, SIMDISK_KEEP_ALL, this->seed, &disk,
 			NULL) != 0) {
@@ -415,10 +484,13 @@ static bool run_one(void *argument, char *problem)
 	damage(&seed, &image);
 	simdisk_settle(disk);
 
-	io = simdisk_open(disk);
 	snprintf(problem, TREE_PROBLEM_SIZE, "in the checker");
-	checked = nv_check(io, &params, &this->findings);
-	io->ops->close(io);
+	this->findings = count_findings(disk, false);
+	sound = this->findings == 0;
+	snprintf(problem, TREE_PROBLEM_SIZE, "in repair");
+	if (!try_repair(this, disk, this->findings, problem)) {
+		return false;
+	}
 	snprintf(problem, TREE_PROBLEM_SIZE, "in attach");
 	volume = torture_attach(this->torture, disk, problem);
 	if (volume == NULL) {
@@ -432,7 +504,7 @@ static bool run_one(void *argument, char *problem)
 	if (this->met_corruption) {
 		shared->corrupt++;
 	}
-	if (checked == NV_OK && this->findings == 0) {
+	if (sound) {
 		shared->sound++;
 		if (volume == NULL || this->met_corruption) {
 			char text[TREE_PROBLEM_SIZE];
@@ -447,9 +519,7 @@ static bool run_one(void *argument, char *problem)
 		}
 	}
 	snprintf(problem, TREE_PROBLEM_SIZE, "in the checker afterwards");
-	io = simdisk_open(disk);
-	nv_check(io, NULL, &this->findings);
-	io->ops->close(io);
+	count_findings(disk, false);
 	simdisk_free(disk);
 	return true;
 }
@@ -497,8 +567,9 @@ void torture_fuzz(struct torture *torture)
 	simdisk_free(base);
 	printf("images: %llu damaged; %llu that the checker calls sound, %llu "
 	       "not attached, %llu in which reading or changing met the "
-	       "damage\n", (unsigned long long)i,
+	       "damage, %llu repaired\n", (unsigned long long)i,
 	       (unsigned long long)shared->sound,
 	       (unsigned long long)shared->refused,
-	       (unsigned long long)shared->corrupt);
+	       (unsigned long long)shared->corrupt,
+	       (unsigned long long)shared->repaired);
 }
