@@ -128,6 +128,7 @@ class Crash(smb_test.SmbTest):
 
     def test_B55_stream_that_becomes_the_main_data(self):
         """The data are in the one place or in the other, or in both."""
+        self.backend_is('posix', 'native')
         path = self.path('f')
         data = bytes(i * 7 % 251 for i in range(300000))
 
