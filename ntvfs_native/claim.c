@@ -243,16 +243,76 @@ enum nv_status nv_claim_fill(struct nv_volume *volume, struct nv_slot *slot,
  * inodes fill pages, so that what they create does not meet.
  */
 #define INODE_STRETCH 512
+static_assert(INODE_STRETCH % 64 == 0, "whole words");
+
+/* Another slot takes its numbers from there. */
+static bool stretch_taken(struct nv_volume *volume, const struct nv_slot *slot,
+			  uint64_t start)
+{
+	struct nv_segment *segment = volume->segment;
+	uint32_t limit = atomic_load(&segment->slot_limit);
+	uint32_t i;
+
+	/*
+	 * Two slots may choose the same stretch at once: harmless, a number
+	 * is still handed out once.
+	 */
+	for (i = 0; i < limit; i++) {
+		const struct nv_slot *other = &segment->slot[i];
+
+		if (other != slot && atomic_load(&other->in_use) != 0 &&
+		    other->inode_end > start &&
+		    other->inode_goal < start + INODE_STRETCH) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A stretch whose pages exist and of which at least half is free: pages of
+ * inodes are never given back, so numbers are used again before the region
+ * grows. UINT64_MAX: there is none.
+ */
+static uint64_t stretch_to_reuse(struct nv_volume *volume,
+				 const struct nv_slot *slot)
+{
+	_Atomic uint64_t *words = nv_bits(volume, NV_CLAIMED_INODES);
+	uint64_t end = volume->inodes_per_page * atomic_load(
+		&volume->segment->region_limit[NV_REGION_INODES]);
+	uint64_t start;
+	uint64_t i;
+
+	for (start = 0; start + INODE_STRETCH <= end; start += INODE_STRETCH) {
+		uint64_t taken = 0;
+
+		for (i = start / 64; i < (start + INODE_STRETCH) / 64; i++) {
+			taken += (uint64_t)__builtin_popcountll(
+				atomic_load_explicit(&words[i],
+						     memory_order_relaxed));
+		}
+		if (taken <= INODE_STRETCH / 2 &&
+		    !stretch_taken(volume, slot, start)) {
+			return start;
+		}
+	}
+	return UINT64_MAX;
+}
 
 static uint64_t inode_goal(struct nv_volume *volume, struct nv_slot *slot,
 			   uint64_t limit)
 {
 	struct nv_segment *segment = volume->segment;
+	uint64_t start;
 
 	if (slot->inode_goal >= slot->inode_end) {
-		slot->inode_goal = atomic_fetch_add(&segment->inode_hint,
-						    INODE_STRETCH) % limit;
-		slot->inode_end = slot->inode_goal + INODE_STRETCH;
+		start = stretch_to_reuse(volume, slot);
+		if (start == UINT64_MAX) {
+			start = atomic_fetch_add(&segment->inode_hint,
+						 INODE_STRETCH) % limit;
+		}
+		slot->inode_goal = start;
+		slot->inode_end = start + INODE_STRETCH;
 	}
 	return slot->inode_goal;
 }
