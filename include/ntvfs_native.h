@@ -22,8 +22,8 @@
  * place (over data that was there before): it may be newer than that prefix,
  * and, where the commit was nv_file_flush of another file, older.
  *
- * Caveats. An attachment must not be used in a child after fork: attach
- * again there. The path of the segment must be on a tmpfs. A process that is
+ * Caveats. An attachment is of no use in a child after fork: calls return
+ * NV_ERR_NO_SLOT there, and detach only frees memory; attach again. The path of the segment must be on a tmpfs. A process that is
  * stopped (SIGSTOP) inside a call makes commits wait.
  *
  * Unless said otherwise every call is safe from any number of threads, may

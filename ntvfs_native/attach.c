@@ -384,6 +384,7 @@ enum nv_status nv_volume_attach(struct nv_io *io,
 	volume->io = io;
 	volume->segment_fd = -1;
 	volume->process_slot = UINT32_MAX;
+	volume->forks = nv_forks();
 	volume->flags = params->flags;
 	volume->commit_interval = params->commit_interval;
 	if (volume->commit_interval == 0) {
@@ -434,6 +435,15 @@ enum nv_status nv_volume_detach(struct nv_volume *volume)
 	bool last = false;
 	int ret;
 
+	if (volume->forks != nv_forks()) {
+		/*
+		 * Our parent's: its locks are of the same descriptions, so
+		 * unlocking here would unlock there. Closing does not.
+		 */
+		free_volume(volume, false);
+		io->ops->close(io);
+		return NV_OK;
+	}
 	nv_holds_drop(volume);
 	ret = lock_init(io);
 	nv_slots_release(volume);

@@ -15,6 +15,25 @@ struct slot_holder {
 	uint32_t index;
 };
 
+static _Atomic uint32_t forks;
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
+
+static void in_child(void)
+{
+	atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+uint32_t nv_forks(void)
+{
+	pthread_once(&watch_once, watch_forks);
+	return atomic_load(&forks);
+}
+
 static struct flock lock_of(uint32_t index, short type)
 {
 	struct flock lock = {
@@ -119,6 +138,10 @@ enum nv_status nv_slot_get(struct nv_volume *volume, struct nv_slot **slot)
 	struct slot_holder *holder = NULL;
 	enum nv_status status;
 
+	if (atomic_load_explicit(&forks, memory_order_relaxed) !=
+	    volume->forks) {
+		return NV_ERR_NO_SLOT;
+	}
 	holder = pthread_getspecific(volume->slot_key);
 	if (holder == NULL) {
 		holder = malloc(sizeof(*holder));

@@ -29,6 +29,7 @@ struct nv_volume {
 	uint32_t inodes_per_page;
 	uint32_t flags;
 	uint32_t commit_interval;
+	uint32_t forks;			/* nv_forks() when attached */
 	bool keep_io;			/* detach leaves the io open */
 	uint16_t upcase[65536];		/* the volume's table */
 	void (*withdrawn)(void *private_data, const char *reason);
@@ -116,6 +117,12 @@ bool nv_is_withdrawn(struct nv_volume *volume);
 
 /* ---- slot.c ---- */
 
+/*
+ * How often this process was made by fork since the first attach in an
+ * ancestor. A child has its parent's attachments in memory, but not their
+ * slots: it must not use them.
+ */
+uint32_t nv_forks(void);
 /* This thread's slot; claims one the first time. */
 enum nv_status nv_slot_get(struct nv_volume *volume, struct nv_slot **slot);
 /* The process that holds the slot exists. */

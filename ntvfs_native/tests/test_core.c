@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "helper.h"
 #include "volume.h"
@@ -470,6 +471,53 @@ static void test_other_machine_and_other_places(void **state)
 	test_detach(volume);
 }
 
+static void child_of_fork(struct nv_volume *volume, nv_file_id id,
+			  const struct test_place *place)
+{
+	struct nv_volume *own = NULL;
+	struct nv_info info = {0};
+
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	assert_status(nv_get_info(volume, id, &info), NV_ERR_NO_SLOT);
+	assert_status(nv_set_info(volume, id, 0, &info), NV_ERR_NO_SLOT);
+	assert_status(nv_write(volume, id, 0, "x", 1, 0), NV_ERR_NO_SLOT);
+	assert_ok(nv_volume_detach(volume));
+	own = test_attach(place);
+	info.attributes = 99;
+	assert_ok(nv_set_info(own, id, NV_INFO_ATTRIBUTES, &info));
+	test_detach(own);
+}
+
+static void test_fork_does_not_attach(void **state)
+{
+	struct test_place *place = *state;
+	struct nv_volume *volume = NULL;
+	struct nv_info info = {0};
+	nv_file_id id;
+	int status = 0;
+	pid_t pid;
+
+	test_format(place, 4, 0);
+	volume = test_attach(place);
+	id = test_object(volume, NV_FILE);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		child_of_fork(volume, id, place);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* Our slot is still ours: nobody takes us for dead. */
+	nv_slots_bury(volume);
+	assert_int_equal(atomic_load(&volume->segment->recovered_slots), 0);
+	assert_ok(nv_get_info(volume, id, &info));
+	assert_int_equal(info.attributes, 99);
+	assert_ok(nv_set_info(volume, id, NV_INFO_ATTRIBUTES, &info));
+	test_sound(volume);
+	test_detach(volume);
+}
+
 /* Two volumes of different shape, and attaching again and again. */
 static void test_two_volumes(void **state)
 {
@@ -578,6 +626,7 @@ int main(void)
 		CASE(test_bad_page_withdraws),
 		CASE(test_other_machine_and_other_places),
 		CASE(test_two_volumes),
+		CASE(test_fork_does_not_attach),
 		CASE(test_grow),
 		CASE(test_image_goes_away),
 	};
