@@ -138,6 +138,14 @@ struct ntvfs_backend_ops {
 			      const struct ntvfs_object *object);
 
 	/*
+	 * The object has got another owner or group on the file system:
+	 * what is kept of it outside of it is accounted to them, too. Best
+	 * effort.
+	 */
+	void (*owner_changed)(struct ntvfs_backend *backend,
+			      const struct ntvfs_object *object);
+
+	/*
 	 * The stored security descriptor, complete. ENODATA: none is
 	 * stored. EINVAL: what is stored cannot be read (it was reported);
 	 * the caller must not let anybody in because of that.

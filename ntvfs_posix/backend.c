@@ -22,6 +22,7 @@ static const struct ntvfs_backend_ops posix_ops = {
 	.set_attributes = ntvfs_posix_set_attributes,
 	.note_change = ntvfs_posix_note_change,
 	.forget_object = ntvfs_posix_forget_object,
+	.owner_changed = ntvfs_posix_owner_changed,
 	.get_security_descriptor = ntvfs_posix_get_security_descriptor,
 	.set_security_descriptor = ntvfs_posix_set_security_descriptor,
 	.list_eas = ntvfs_posix_list_eas,

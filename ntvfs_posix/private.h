@@ -176,6 +176,8 @@ int ntvfs_posix_set_ea(struct ntvfs_backend *backend,
 		       size_t length);
 
 /* streams.c, stream_rename.c */
+void ntvfs_posix_owner_changed(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object);
 void ntvfs_posix_forget_object(struct ntvfs_backend *backend,
 			       const struct ntvfs_object *object);
 int ntvfs_posix_list_streams(struct ntvfs_backend *backend,

@@ -500,6 +500,80 @@ done:
 	return error;
 }
 
+/* Account the file of a stream, if it has one, to the object's owner. */
+static void stream_chown(struct ntvfs_posix *posix,
+			 const struct ntvfs_object *object,
+			 const char *name,
+			 uid_t uid,
+			 gid_t gid)
+{
+	const struct ntvfs_posix_io *io = posix->io;
+	TALLOC_CTX *frame = talloc_new(posix);
+	struct ntvfs_stream_place place;
+	bool lost = false;
+	int fd = -1;
+
+	if (frame == NULL || ntvfs_streams_lock(posix, object) != 0) {
+		TALLOC_FREE(frame);
+		return;
+	}
+	if (ntvfs_stream_find(posix, object, name, false, frame, &place) ==
+		    0 &&
+	    place.has_pointer &&
+	    ntvfs_stream_open_file(posix, object, &place, &lost, &fd) == 0) {
+		io->become_root(io->context);
+		if (fchown(fd, uid, gid) != 0) {
+			ntvfs_posix_complain(posix,
+					     object,
+					     place.pointer_name,
+					     NT_STATUS_ACCESS_DENIED,
+					     "names a file that cannot be "
+					     "given to the object's owner");
+		}
+		io->unbecome_root(io->context);
+		close(fd);
+	}
+	ntvfs_streams_unlock(posix, object);
+	TALLOC_FREE(frame);
+}
+
+void ntvfs_posix_owner_changed(struct ntvfs_backend *backend,
+			       const struct ntvfs_object *object)
+{
+	struct ntvfs_posix *posix = ntvfs_posix_of(backend);
+	const struct ntvfs_posix_io *io = posix->io;
+	TALLOC_CTX *frame = talloc_new(posix);
+	const char *xattr_name = NULL;
+	const char *cached = NULL;
+	char *names = NULL;
+	size_t length = 0;
+	uid_t uid = 0;
+	gid_t gid = 0;
+
+	if (frame == NULL ||
+	    io->get_owner(io->context, object->handle, &uid, &gid) != 0 ||
+	    ntvfs_xattr_names(posix, object, &cached, &length) != 0 ||
+	    length == 0) {
+		goto done;
+	}
+	/* the lock of the streams forgets what is cached */
+	names = talloc_memdup(frame, cached, length);
+	if (names == NULL) {
+		goto done;
+	}
+	for (xattr_name = names; xattr_name < names + length;
+	     xattr_name += strlen(xattr_name) + 1) {
+		char *name = ntvfs_stream_of_xattr(
+			frame, xattr_name, NTVFS_XATTR_STREAM_FILE_PREFIX);
+
+		if (name != NULL) {
+			stream_chown(posix, object, name, uid, gid);
+		}
+	}
+done:
+	TALLOC_FREE(frame);
+}
+
 void ntvfs_posix_forget_object(struct ntvfs_backend *backend,
 			       const struct ntvfs_object *object)
 {

@@ -19,6 +19,7 @@
 
 struct ntvfs_no_quota {
 	struct timespec until;
+	SMB_DEV_T dev;
 	unid_t id;
 	int ret;
 	int error;
@@ -62,7 +63,8 @@ int ntvfs_get_quota(struct vfs_handle_struct *handle,
 	struct timespec now = {.tv_sec = 0};
 	int ret;
 
-	if (share != NULL) {
+	/* which file system is asked about, smbd has found out before */
+	if (share != NULL && VALID_STAT(smb_fname->st)) {
 		known = no_quota_of(share, qtype);
 	}
 	if (known == NULL) {
@@ -73,7 +75,7 @@ int ntvfs_get_quota(struct vfs_handle_struct *handle,
 					      quota);
 	}
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (known->id.uid == id.uid &&
+	if (known->id.uid == id.uid && known->dev == smb_fname->st.st_ex_dev &&
 	    timespec_compare(&now, &known->until) < 0)
 	{
 		*quota = known->quota;
@@ -83,6 +85,7 @@ int ntvfs_get_quota(struct vfs_handle_struct *handle,
 	ret = SMB_VFS_NEXT_GET_QUOTA(handle, smb_fname, qtype, id, quota);
 	if (is_no_quota(ret, quota)) {
 		known->id = id;
+		known->dev = smb_fname->st.st_ex_dev;
 		known->ret = ret;
 		known->error = errno;
 		known->quota = *quota;

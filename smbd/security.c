@@ -193,7 +193,12 @@ NTSTATUS ntvfs_fset_nt_acl(struct vfs_handle_struct *handle,
 			status = map_nt_error_from_unix(errno);
 			goto done;
 		}
-		if ((security_info_sent & both) == both) {
+		share->backend->ops->owner_changed(share->backend, &object);
+		/* what is remembered lets any caller have it: his own SID */
+		if ((security_info_sent & both) == both &&
+		    security_token_is_sid(get_current_nttok(fsp->conn),
+					  sd->owner_sid))
+		{
 			ntvfs_ownership_learn(share, sd, &st);
 		}
 	}

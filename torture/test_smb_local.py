@@ -435,6 +435,33 @@ class Rights(smb_test.SmbTest):
         other.remove(self.path('d'))
         self.assertEqual(self.tree.names(self.dir), [])
 
+    def test_streams_change_hands_with_their_file(self):
+        """Quota: what a stream takes is charged to the file's owner."""
+        self.backend_is('posix')
+        self.grant(self.dir, 'FA')
+        path = self.path('f')
+        self.tree.put(path, b'of nt')
+        self.tree.put(path + ':big', b's' * 100000, disposition=smb.OPEN_IF)
+        with self.other.open(self.path('own'), access=smb.ALL_ACCESS,
+                             disposition=smb.CREATE) as h:
+            other = stored.parse_descriptor(h.security()).owner_sid
+        uids = [self.env.smbd.user(user).uid for user in ('nt', 'other')]
+        streams = self.env.local(self.SHARE, '.ntvfs', 'streams')
+
+        def owners():
+            return sorted(os.stat(os.path.join(folder, name)).st_uid
+                          for folder, _, names in os.walk(streams)
+                          for name in names)
+
+        before = owners()
+        with self.other.open(path, access=smb.WRITE_OWNER) as h:
+            h.set_security(stored.descriptor('O:%s' % other), smb.OWNER)
+        self.assertEqual(os.stat(self.local('f')).st_uid, uids[1])
+        after = owners()
+        self.assertEqual(after.count(uids[1]), before.count(uids[1]) + 1)
+        self.assertEqual(after.count(uids[0]), before.count(uids[0]) - 1)
+        self.assertEqual(self.other.get(path + ':big'), b's' * 100000)
+
     def refused(self, call, *arguments, **keywords):
         self.assert_status('ACCESS_DENIED', call, *arguments, **keywords)
 
