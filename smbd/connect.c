@@ -295,15 +295,14 @@ static bool option_enum(struct vfs_handle_struct *handle,
 	if (given == NULL) {
 		return true;
 	}
+	known = talloc_strdup(talloc_tos(), "");
 	for (i = 0; names[i].name != NULL; i++) {
 		if (strwicmp(names[i].name, given) == 0) {
 			*value = names[i].value;
+			TALLOC_FREE(known);
 			return true;
 		}
-		known = talloc_asprintf_append(known == NULL ? talloc_strdup(
-								talloc_tos(),
-								"")
-							     : known,
+		known = talloc_asprintf_append(known,
 					       "%s%s",
 					       i == 0 ? "" : ", ",
 					       names[i].name);

@@ -23,6 +23,19 @@ struct data_io_state {
 	struct vfs_aio_state aio_state;
 };
 
+static ssize_t data_io_recv(struct tevent_req *req,
+			    struct vfs_aio_state *aio_state)
+{
+	struct data_io_state *state =
+		tevent_req_data(req, struct data_io_state);
+
+	if (tevent_req_is_unix_error(req, &aio_state->error)) {
+		return -1;
+	}
+	*aio_state = state->aio_state;
+	return state->ret;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now = {.tv_sec = 0};
@@ -146,14 +159,7 @@ at_once:
 ssize_t ntvfs_pread_recv(struct tevent_req *req,
 			 struct vfs_aio_state *aio_state)
 {
-	struct data_io_state *state =
-		tevent_req_data(req, struct data_io_state);
-
-	if (tevent_req_is_unix_error(req, &aio_state->error)) {
-		return -1;
-	}
-	*aio_state = state->aio_state;
-	return state->ret;
+	return data_io_recv(req, aio_state);
 }
 
 /*
@@ -315,14 +321,7 @@ at_once:
 ssize_t ntvfs_pwrite_recv(struct tevent_req *req,
 			  struct vfs_aio_state *aio_state)
 {
-	struct data_io_state *state =
-		tevent_req_data(req, struct data_io_state);
-
-	if (tevent_req_is_unix_error(req, &aio_state->error)) {
-		return -1;
-	}
-	*aio_state = state->aio_state;
-	return state->ret;
+	return data_io_recv(req, aio_state);
 }
 
 static void fsync_done(struct tevent_req *subreq)
@@ -393,12 +392,5 @@ struct tevent_req *ntvfs_fsync_send(struct vfs_handle_struct *handle,
 
 int ntvfs_fsync_recv(struct tevent_req *req, struct vfs_aio_state *aio_state)
 {
-	struct data_io_state *state =
-		tevent_req_data(req, struct data_io_state);
-
-	if (tevent_req_is_unix_error(req, &aio_state->error)) {
-		return -1;
-	}
-	*aio_state = state->aio_state;
-	return (int)state->ret;
+	return (int)data_io_recv(req, aio_state);
 }

@@ -695,18 +695,19 @@ static int read_names(struct ntvfs_name_cache_scan *scan, void *private_data)
 	const char *name = NULL;
 	char *talloced = NULL;
 	long offset = 0;
+	NTSTATUS status;
 
 	if (share->nothing_below) {
 		return read_names_here(scan,
 				       fsp_get_pathref_fd(state->dirfsp));
 	}
-	if (!NT_STATUS_IS_OK(OpenDir_from_pathref(talloc_tos(),
-						  state->dirfsp,
-						  NULL,
-						  0,
-						  &directory)))
-	{
-		return errno != 0 ? errno : EACCES;
+	status = OpenDir_from_pathref(talloc_tos(),
+				      state->dirfsp,
+				      NULL,
+				      0,
+				      &directory);
+	if (!NT_STATUS_IS_OK(status)) {
+		return map_errno_from_nt_status(status);
 	}
 	while ((name = ReadDirName(directory, &offset, NULL, &talloced)) !=
 	       NULL)
